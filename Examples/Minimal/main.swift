@@ -1,4 +1,4 @@
-// A front end in sixty lines: lists the identities of all keychains, signs with one, tells when cards come and go.
+// A front end in sixty lines: lists the identities of all keychains, signs with one, and prints events of cards.
 import Foundation
 import HostConnection
 
@@ -12,13 +12,13 @@ func fail(_ text: String) -> Never {
     exit(1)
 }
 
-/// The elements of an answer; the parts of the search list that it lacks are warnings.
+/// The elements of an answer. Prints a warning for each part of the search list that the answer lacks.
 func found<Element>(_ outcome: Outcome<[Element]>) -> [Element] {
     for gap in outcome.missing { tell("warning: \(gap.keychain): \(gap.error)") }
     return outcome.found
 }
 
-/// The one identity whose subject contains the text.
+/// The only identity whose subject contains the text.
 func identity(_ name: String) throws(KeychainError) -> Identity {
     let identities = found(try host.identities(.identities.subject(.contains, name).where(.canSign, true)))
     guard identities.count == 1, let identity = identities.first else {

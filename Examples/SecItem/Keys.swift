@@ -6,7 +6,7 @@ import Foundation
     import SecItem
 #endif
 
-/// A private key that is kept by its tag.
+/// A private key in the keychain, found by its tag.
 struct KeyStore {
     let tag: Data
 
@@ -27,7 +27,7 @@ struct KeyStore {
         return privateKey
     }
 
-    /// Keeps a key that is there already.
+    /// Adds an existing key to the keychain.
     func keep(_ key: SecKey) throws {
         let addQuery: [String: Any] = [
             kSecClass as String: kSecClassKey,

@@ -1,4 +1,4 @@
-// Passwords, keys, access control and identities by the names of Apple's keychain. The same source builds on both.
+// Passwords, keys, access control and identities with Apple's keychain API. The same source builds on Apple's platforms.
 import Foundation
 
 #if canImport(Security)
@@ -7,7 +7,7 @@ import Foundation
     import SecItem
 #endif
 
-/// Tells what went well; ends the program where something did not.
+/// Prints the result of a check. A failure ends the program.
 func check(_ isRight: Bool, _ what: String) {
     print(isRight ? "ok   \(what)" : "FAIL \(what)")
     if !isRight { exit(1) }
@@ -66,7 +66,7 @@ check(
     SecItemDelete([kSecClass: kSecClassGenericPassword, kSecAttrService: "diary"] as CFDictionary) == errSecSuccess,
     "it is deleted")
 
-// Identities: certificates whose private key is at hand, on cards as well.
+// Identities: certificates with a private key, also on cards.
 let identities: [String: Any] = [
     kSecClass as String: kSecClassIdentity, kSecMatchLimit as String: kSecMatchLimitAll, kSecReturnRef as String: true,
 ]

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// Further away than any machine runs: 30 years, in seconds.
+// 30 years in seconds, longer than any machine runs.
 #define LONG 946080000
 
 static int started(int descriptor, int flags, time_t seconds, long nanoseconds) {

@@ -5,14 +5,14 @@
 #include <string.h>
 
 // A program may make an engine its default, as `openssl -engine pkcs11` does. OpenSSL 3 then hands that engine every RSA and
-// EC key that has a provider's implementation, in whatever library context, and drops without a word the parameters that
-// providers take. It finds the engine by the name of the key's implementation. So the implementations are the default
-// provider's, under a name that no engine is found by: the object identifier.
+// EC key that has a provider's implementation, in any library context, and silently drops the parameters for providers. It
+// finds the engine by the name of the key's implementation. So the default provider's implementations are offered here under a
+// name by which no engine is found: the object identifier.
 
 static const struct {
     const char *name;
     const char *identifier;
-    /// Every name that it has here, the first of which is what counts.
+    /// Every name of the algorithm here. OpenSSL goes by the first.
     const char *names;
 } keys[] = {
     {"RSA", "1.2.840.113549.1.1.1", "1.2.840.113549.1.1.1:RSA:rsaEncryption"},
@@ -34,7 +34,7 @@ const char *copenssl_name(const char *identifier) {
     return identifier;
 }
 
-/// The default provider, in a library context that is used for nothing else.
+/// The default provider, in a library context of its own.
 struct source {
     OSSL_PROVIDER *provider;
     OSSL_ALGORITHM *key_managers;
@@ -47,7 +47,7 @@ static int is_first(const char *name, const char *names) {
     return strncmp(names, name, length) == 0 && names[length] == ':';
 }
 
-/// The default provider's key managers under their new names; NULL for no memory.
+/// The default provider's key managers under their new names; NULL without memory.
 static OSSL_ALGORITHM *renamed(const OSSL_ALGORITHM *algorithms) {
     size_t count = 0;
     while (algorithms[count].algorithm_names != NULL) count++;
@@ -76,7 +76,7 @@ static int start(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in, const 
     (void)handle;
     (void)in;
     *out = functions;
-    // The implementations are called with what they know: the default provider's own context.
+    // The implementations are called with the default provider's own context.
     *context = OSSL_PROVIDER_get0_provider_ctx(source.provider);
     return 1;
 }
@@ -96,7 +96,7 @@ OSSL_LIB_CTX *copenssl_make_context(void) {
 EVP_PKEY *copenssl_read_public_key(
     OSSL_LIB_CTX *context, const char *algorithm, const unsigned char *bytes, size_t count) {
     EVP_PKEY *key = NULL;
-    // The decoder keeps these pointers, so what they point to has to last as long: constants, and the caller's argument.
+    // The decoder keeps these pointers. They point to constants and to the caller's argument, which outlive it.
     OSSL_DECODER_CTX *decoder = OSSL_DECODER_CTX_new_for_pkey(
         &key, "DER", "SubjectPublicKeyInfo", algorithm, EVP_PKEY_PUBLIC_KEY, context, NULL);
     int read = decoder == NULL ? 0 : OSSL_DECODER_from_data(decoder, &bytes, &count);

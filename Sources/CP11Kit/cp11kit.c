@@ -1,4 +1,4 @@
-// For p11_kit_set_progname, which has been there since 2012.
+// For p11_kit_set_progname, which p11-kit has had since 2012.
 #define P11_KIT_FUTURE_UNSTABLE_API
 #include "cp11kit.h"
 

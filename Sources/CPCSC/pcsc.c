@@ -4,10 +4,10 @@
 #include <pthread.h>
 #include <time.h>
 
-/* How long after its start a call may still be about to take libpcsclite's lock, in nanoseconds: a thousand times what it takes. */
+/* Nanoseconds after the start of a call in which it may still take libpcsclite's lock: a thousand times the usual time. */
 enum { start_of_call = 2000000 };
 
-/* How long a fork waits for a service that does not answer, in seconds. */
+/* Seconds that a fork waits for a service that does not answer. */
 enum { patience = 5 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -71,7 +71,7 @@ void cpcsc_begin_context_call(void) { begin(1); }
 
 void cpcsc_end_context_call(void) {
     pthread_mutex_lock(&mutex);
-    /* None where it was begun in the parent of this process. */
+    /* 0 where the call was begun in the parent of this process. */
     if (context_calls > 0) context_calls -= 1;
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&mutex);

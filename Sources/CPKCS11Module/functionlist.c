@@ -1,8 +1,8 @@
 /*
- * The function lists of the module. They are C, and constant, so that no entry can be missing or be changed: a program calls
- * through them without looking.
+ * The function lists of the module, initialised statically in C, so that no entry is ever missing: a program calls through them
+ * without a check.
  *
- * What is not offered is here as well, and says so (PKCS #11 3.0, section 5.1).
+ * Functions that the module does not offer return CKR_FUNCTION_NOT_SUPPORTED (PKCS #11 3.0, section 5.1).
  */
 #define _GNU_SOURCE
 #include "functionlist.h"
@@ -184,7 +184,7 @@ static CK_FUNCTION_LIST_3_0 functions_3_0 = {
 
 static CK_UTF8CHAR interface_name[] = "PKCS 11";
 
-/* The first is what a program gets that has no wish. */
+/* The first is the default, for a program that asks for no name and no version. */
 static CK_INTERFACE interfaces[] = {
     {interface_name, &functions_3_0, 0},
     {interface_name, &functions, 0},

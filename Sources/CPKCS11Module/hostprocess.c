@@ -62,7 +62,7 @@ int32_t tokenkit_connect(const char *folder, const char *name) {
     if (descriptor < 0) return descriptor;
     struct ucred peer;
     socklen_t size = sizeof peer;
-    /* One whose queue is full is no host for this moment. */
+    /* The socket does not block: a host with a full queue counts as none for now. */
     int error = 0;
     if (connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0) error = -errno;
     else if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) error = -errno;
@@ -97,7 +97,7 @@ int64_t tokenkit_now(void) {
 /* Whether the socket's own time-out bounds a wait closely enough, which saves a system call. */
 static int is_far(int64_t deadline) { return deadline - tokenkit_now() > (tokenkit_patience - 1) * 1000; }
 
-/* Waits where the socket's own time-out does not bound: that begins anew with each call, and signals end calls. */
+/* Waits by poll until the deadline. The socket's own time-out restarts with each call, and signals interrupt calls. */
 static int32_t await(int descriptor, short events, int64_t deadline) {
     struct pollfd awaited = {.fd = descriptor, .events = events};
     for (;;) {
@@ -184,7 +184,7 @@ struct start {
     const char *path;
     char *const *environment;
     int socket;
-    int error; /* of what failed before exec; 0 */
+    int error; /* errno of a failure before exec; 0 for none */
     char *second_stack;
 };
 
@@ -223,7 +223,7 @@ static int run_host(void *argument) {
     return 0;
 }
 
-/* Its child is nobody's who waits for children: it ends before that does. */
+/* The process between the module and the host. It ends before the host, so that the program's waits never return the host. */
 static int run_between(void *argument) {
     struct start *start = argument;
     int child = clone(run_host, start->second_stack + stack_size, CLONE_VM | CLONE_VFORK, start);
@@ -242,7 +242,7 @@ int32_t tokenkit_start(const char *path, char *const environment[], int32_t sock
     sigset_t all, former;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &former);
-    /* Without a signal at its end no handler runs, and no wait of the program's sees it. */
+    /* Without an exit signal, no handler runs at the child's end, and no ordinary wait of the program returns it. */
     int child = clone(run_between, stacks + stack_size, CLONE_VM | CLONE_VFORK, start);
     int error = child < 0 ? errno : 0;
     if (child >= 0) {

@@ -4,7 +4,7 @@ internal import KeychainHost
 @_exported public import SecureBytes
 @_exported public import SystemCrypto
 
-/// The way of a Swift program to the host. The module exports all that the host's face is made of.
+/// A Swift program's access to the host. The module re-exports the modules with the types of the host's interface.
 ///
 ///     let host = HostConnection.open()
 ///     for identity in try host.identities(.identities.where(.canSign, true)).found { … }

@@ -4,12 +4,13 @@ internal import Platform
 internal import StandardDrivers
 
 extension HostConnection {
-    /// The keychains of a program that has the host inside: all drivers, and the modules that p11-kit's configuration gives it.
+    /// The keychains of a program that runs the host inside its process: all drivers, and the modules that p11-kit's
+    /// configuration gives the program.
     package static func process() -> ProcessKeychains {
         ProcessKeychains(
             drivers: StandardDrivers.all,
             modules: {
-                // A program that has more rights than its user starts nothing that the user's environment names.
+                // A program that has more rights than its user starts no program that the user's environment names.
                 guard Environment.variable("PATH") != nil else { return [] }
                 return modules().map { module in
                     PKCS11Module(module, worker: .tokenctl(at: "tokenctl", for: program)) {
@@ -24,7 +25,7 @@ extension HostConnection {
         CommandLine.arguments.first.flatMap { $0.split(separator: "/").last }.map(String.init) ?? ""
     }
 
-    /// The modules of others that are searched. A choice that cannot be read is a module that fails in each search.
+    /// The other makers' modules that are searched. An unknown name in the choice becomes a module that fails in each search.
     private static func modules() -> [ConfiguredModule] {
         let choice = ModuleChoice(
             program: program, configuration: Directories().userConfiguration,

@@ -1,7 +1,6 @@
-/// Limits how many connections are accepted over time. Those of a flood would keep a processor busy, of which the host's clients would
-/// be short.
+/// Limits how many connections are accepted over time. A flood of them would take processor time from the host's clients.
 struct AcceptPace {
-    /// When the connections so far would all have come, had they come at the pace.
+    /// The time at which the last connection would have come at the permitted pace.
     private var due: ContinuousClock.Instant
 
     private static let interval: Duration = .milliseconds(1)

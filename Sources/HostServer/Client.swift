@@ -16,7 +16,7 @@ final class Client: Sendable {
         var hasEnded = false
     }
 
-    /// Connections that one client may have: more than any has threads amid calls.
+    /// Connections that one client may have. A module makes at most 64 (`tokenkit_connection_count`).
     private static let maximumConnections = 128
 
     init(_ cryptoki: Cryptoki, _ heartbeat: Heartbeat) {
@@ -26,7 +26,7 @@ final class Client: Sendable {
 
     /// Serves the connections that come over the first one, until that or the client's process ends.
     ///
-    /// - Parameter process: can be read once the process has ended; negative for none.
+    /// - Parameter process: a descriptor that is readable once the process has ended; negative for none.
     func serve(_ first: FrameSocket, process: Int32) {
         var watched = [
             pollfd(fd: first.descriptor, events: Int16(POLLIN), revents: 0),
@@ -42,7 +42,7 @@ final class Client: Sendable {
         end()
     }
 
-    /// Serves a connection on a thread of its own; one too many, or for which there is no thread, is closed.
+    /// Serves a connection on a thread of its own. Closes a connection beyond the maximum, or without a thread for it.
     private func begin(_ connection: FrameSocket) {
         let isTaken = state.withLock { state in
             guard !state.hasEnded, state.connections.count < Client.maximumConnections else { return false }

@@ -5,7 +5,8 @@ internal import Wire
 enum Descriptors {
     /// The descriptor that comes with a message for a further connection.
     ///
-    /// - Returns: nil where the other side is gone, or sent something else. The rest of a message is not waited for: it comes at once.
+    /// - Returns: nil where the other side is gone, or sent something else. A partial message counts as such: whole ones arrive
+    ///   at once.
     static func receive(from socket: Int32) -> Int32? {
         var bytes = [UInt8](repeating: 0, count: FrameHeader.byteCount)
         // The header and one descriptor: CMSG_SPACE(sizeof(int)).
@@ -36,7 +37,7 @@ enum Descriptors {
         return descriptors[0]
     }
 
-    /// cmsg(3): the length of the message (8 bytes), its level and its type (4 each), and then its data.
+    /// The descriptors in a control message of cmsg(3): its length (8 bytes), its level and its type (4 each), and then its data.
     private static func all(in control: UnsafeMutableRawBufferPointer, _ length: Int) -> [Int32] {
         guard length >= 20, length <= control.count else { return [] }
         let size = unsafe control.load(as: Int.self)

@@ -2,11 +2,11 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// SIGTERM and SIGINT, as something that can be waited for with a socket.
+/// Turns SIGTERM and SIGINT into a readable descriptor, for `poll` together with a socket.
 package enum EndSignal {
     private static let event = Atomic<Int32>(-1)
 
-    /// - Returns: a descriptor that can be read once one of the signals has come; negative where there is none to be had.
+    /// - Returns: a descriptor that is readable once one of the signals has come; negative where none can be made.
     package static func `catch`() -> Int32 {
         let descriptor = clinux_event()
         event.store(descriptor, ordering: .sequentiallyConsistent)

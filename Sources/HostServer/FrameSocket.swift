@@ -10,18 +10,18 @@ final class FrameSocket: Sendable {
     /// thread than answers, and must not follow the answer to the same request.
     private let sending = Mutex<UInt32?>(nil)
 
-    /// The time that a client may take for the rest of a message that it has begun, or to read an answer, in seconds.
+    /// The seconds that a client may take for the rest of a message that it has begun, or to read an answer.
     private static let patience = 30
 
-    /// Takes the descriptor over. A client that keeps a copy of it can set it to wait for no time or for ever, so that no call here
-    /// waits but for `poll`.
+    /// Takes ownership of the descriptor. A client with a copy of it can change its blocking mode and time-outs, so that only
+    /// `poll` waits here.
     init(_ descriptor: Int32) {
         self.descriptor = descriptor
     }
 
     deinit { close(descriptor) }
 
-    /// Ends the connection for both sides, whatever waits for it.
+    /// Ends the connection for both sides, and all waits for it.
     func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     /// A message that came over the connection.
@@ -33,10 +33,10 @@ final class FrameSocket: Sendable {
         consuming func takeSecrets() -> Secret { secrets }
     }
 
-    /// The next message, for however long it takes until that begins.
+    /// The next message. There is no limit to the wait for its beginning.
     ///
-    /// - Parameter room: is taken by the message until it is given back.
-    /// - Returns: nil where the client is gone, sent what is no message, or did not end one.
+    /// - Parameter room: the room that the message takes until the caller gives it back.
+    /// - Returns: nil where the client is gone, or sent an invalid or incomplete message.
     func receive(_ room: MessageRoom? = nil) -> Frame? {
         guard wait(Int16(POLLIN), until: nil) else { return nil }
         let deadline = FrameSocket.deadline
@@ -115,7 +115,7 @@ final class FrameSocket: Sendable {
         return true
     }
 
-    /// - Returns: whether the client is there to read it.
+    /// - Returns: false where the client is gone or does not read, or the message is too long.
     func send(
         _ kind: FrameHeader.Kind, number: UInt32, _ fields: [UInt8] = [], _ secrets: borrowing Secret
     ) -> Bool {

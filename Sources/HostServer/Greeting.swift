@@ -12,7 +12,7 @@ enum Greeting {
         header.kind == .hello && header.number == 0 && header.secretCount == 0
     }
 
-    /// - Returns: nil for what is no hello.
+    /// - Returns: nil for any other message.
     static func hello(_ header: FrameHeader, _ fields: [UInt8]) -> Hello? {
         guard isHello(header), let hello = try? Hello(parsing: fields), hello.firstHandle <= Hello.maximumFirstHandle
         else { return nil }
@@ -24,12 +24,12 @@ enum Greeting {
         hello.oldestVersion <= Hello.version && Hello.version <= hello.newestVersion
     }
 
-    /// - Returns: whether the client is there to read it.
+    /// - Returns: false where the client is gone or does not read.
     static func send(_ answer: HelloAnswer, to socket: FrameSocket) -> Bool {
         socket.send(.hello, number: 0, answer.encoded(), Secret(capacity: 0) { _ in })
     }
 
-    /// Reads a client's hello, without a time limit, and serves the client until it ends.
+    /// Waits for a client's hello, without a time limit, and serves the client until it ends.
     static func serve(_ socket: FrameSocket, _ heartbeat: Heartbeat, _ make: ClientMaker) {
         guard let peer = Peer(of: socket.descriptor), let frame = socket.receive(),
             let hello = hello(frame.header, frame.fields)

@@ -2,11 +2,11 @@ internal import Glibc
 internal import Synchronization
 internal import TokenKit
 
-/// Tells clients that wait for an answer that the host is alive: it may wait for a person, a card or an event as long as those like.
+/// Sends signs of life to clients that wait for an answer, which may depend on a person, a card or an event for any time.
 final class Heartbeat: Sendable {
     private let waiting = Mutex<[ObjectIdentifier: FrameSocket]>([:])
 
-    /// A client believes that its host hangs after five of them.
+    /// In seconds. A client gives its host up after five intervals of silence.
     private static let interval: UInt32 = 5
 
     func start() {

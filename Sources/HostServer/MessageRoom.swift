@@ -2,18 +2,18 @@ internal import Glibc
 internal import Synchronization
 internal import Wire
 
-/// Bounds the memory that long messages of one client take, however many connections it sends them over: each may promise as much
-/// as the longest item has.
+/// Bounds the memory for long messages of one client over all its connections, since each message may announce the length of the
+/// longest item.
 final class MessageRoom: Sendable {
     private let count = Mutex(0)
 
-    /// Messages that are longer than what most programs send at once; further ones wait.
+    /// Long messages at a time; further ones wait. Most programs send none.
     private static let maximumCount = 4
     private static let longLength = (1 << 20) + (64 << 10)
 
     private static func isLong(_ header: FrameHeader) -> Bool { header.fieldCount + header.secretCount > longLength }
 
-    /// - Returns: false where there is none in time.
+    /// - Returns: false where no room becomes free before the deadline.
     func take(for header: FrameHeader, _ deadline: ContinuousClock.Instant) -> Bool {
         guard MessageRoom.isLong(header) else { return true }
         while true {
@@ -28,7 +28,7 @@ final class MessageRoom: Sendable {
         }
     }
 
-    /// Once the message is answered.
+    /// Frees the room of an answered message.
     func giveBack(for header: FrameHeader) {
         if MessageRoom.isLong(header) { count.withLock { $0 -= 1 } }
     }

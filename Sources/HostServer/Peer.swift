@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// The process at the other end of a client's connection, as the kernel tells it. Nothing of it comes from the client.
+/// The process at the other end of a client's connection, as the kernel reports it. The client has no influence on it.
 package struct Peer: Sendable {
     package let process: Int32
     package let user: UInt32
@@ -24,7 +24,7 @@ extension Peer {
         return path.split(separator: "/").last.map(String.init) ?? ""
     }
 
-    /// A descriptor that is readable once the process has ended, which closing its connection need not tell: a child of
-    /// it may hold that open. Negative where none can be had.
+    /// A descriptor that is readable once the process has ended; negative where none can be made. The connection alone does not
+    /// show the end, since a child of the process may hold it open.
     func watch() -> Int32 { process > 0 ? clinux_process(process) : -1 }
 }

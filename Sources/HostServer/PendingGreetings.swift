@@ -6,7 +6,7 @@ internal import Wire
 struct PendingGreetings {
     private var pending: [PendingGreeting] = []
 
-    /// Connections at a time, beyond which the oldest one is closed of the process that has most. A client sends its hello at once.
+    /// Connections at a time. Beyond them, the process with most of them loses its oldest one. A client sends its hello at once.
     static let maximumCount = 64
 
     mutating func append(_ greeting: PendingGreeting) {
@@ -66,7 +66,7 @@ struct PendingGreeting {
         deadline = .now + PendingGreeting.patience
     }
 
-    /// Reads the received part of the hello, and nothing behind it: descriptors come with that.
+    /// Reads the received part of the hello, and no byte behind it, since descriptors come with later messages.
     mutating func read() -> Progress {
         while true {
             let wanted = header?.fieldCount ?? FrameHeader.byteCount
@@ -80,7 +80,7 @@ struct PendingGreeting {
                 }
                 return Greeting.hello(header, bytes).map(Progress.complete) ?? .invalid
             }
-            // No more memory than what has come needs, whatever length the header promises.
+            // Memory grows with the received bytes only, whatever length the header announces.
             let offset = bytes.count
             let count = socket.receive(upTo: min(wanted - offset, PendingGreeting.chunk), appendingTo: &bytes)
             if count < 0, errno == EAGAIN { return .incomplete }

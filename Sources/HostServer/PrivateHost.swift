@@ -1,9 +1,9 @@
 internal import Glibc
 internal import TokenKit
 
-/// A host that one client has alone.
+/// A host for one client alone.
 package enum PrivateHost {
-    /// Serves the client at the other end of a socket, and returns when that is gone.
+    /// Serves the client at the other end of a socket, and returns when the client is gone.
     package static func serve(_ descriptor: Int32, _ make: ClientMaker) {
         let heartbeat = Heartbeat()
         heartbeat.start()

@@ -15,20 +15,20 @@ package final class SharedHost: Sendable {
 
     /// - Parameters:
     ///   - listener: a socket that listens.
-    ///   - environment: what programs have to have in common with this process.
+    ///   - environment: the environment in which clients must agree with this process.
     package init(listener: Int32, environment: HostEnvironment = .ofProcess, _ make: @escaping ClientMaker) {
         self.listener = listener
         self.environment = environment
         self.make = make
     }
 
-    /// Serves clients until there was none for a while, or the host is to end: it takes no new ones then, and serves
-    /// the others until they end.
+    /// Serves clients until there was none for `patience`, or `end` is readable. The host then accepts no more clients, and
+    /// serves the remaining ones until they end.
     ///
     /// - Parameters:
-    ///   - patience: how long it waits for the next client.
-    ///   - end: a descriptor that can be read once the host is to end.
-    ///   - isClosed: called when no new clients are taken any more.
+    ///   - patience: how long the host waits for the next client.
+    ///   - end: a descriptor that is readable once the host is to end.
+    ///   - isClosed: called once the host accepts no more clients.
     package func serve(idleFor patience: Duration = .seconds(60), end: Int32 = -1, isClosed: () -> Void = {}) {
         heartbeat.start()
         var pending = PendingGreetings()
@@ -63,7 +63,7 @@ package final class SharedHost: Sendable {
     private func accept(_ pending: inout PendingGreetings) {
         let descriptor = Glibc.accept(listener, nil, nil)
         guard descriptor >= 0 else {
-            // Without a descriptor left the client would be there at once again.
+            // Without a free descriptor, `poll` would report the same client again at once.
             if errno == EMFILE || errno == ENFILE { usleep(100_000) }
             return
         }
@@ -107,12 +107,12 @@ private final class ClientCount: Sendable {
     private let all = Atomic(0)
 
     private static let maximum = 1024
-    /// A process has one for each copy of the module that it loads.
+    /// A process has one client for each copy of the module that it loads.
     private static let maximumOfProcess = 16
 
     var total: Int { all.load(ordering: .sequentiallyConsistent) }
 
-    /// - Returns: whether there is room for it.
+    /// - Returns: whether the client is below the limits.
     func add(_ peer: Peer) -> Bool {
         counts.withLock { counts in
             let count = counts[peer.process, default: 0]
@@ -139,7 +139,7 @@ package struct HostEnvironment: Sendable, Equatable {
     private let service: String?
     private let settings: [String: String]
 
-    /// Variables that each client may have as it likes.
+    /// Variables that may differ between clients.
     private static let ofClients: Set = ["TOKENKIT_PKCS11_TOKENS", "TOKENKIT_PKCS11_PROMPT", "TOKENKIT_DEBUG"]
 
     private init(_ variables: [String: String]) {
@@ -169,7 +169,7 @@ package struct HostEnvironment: Sendable, Equatable {
     func suits(_ other: HostEnvironment) -> Bool { self == other }
 }
 
-/// The variables that a client has told.
+/// The environment variables of a client's hello.
 package struct ClientVariables: Sendable {
     package let values: [String: String]
 

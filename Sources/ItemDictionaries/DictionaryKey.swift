@@ -6,7 +6,7 @@ struct DictionaryKey: Sendable {
     typealias Operation = ParsedDictionary.Operation
 
     let operations: Set<Operation>
-    /// Takes the value over; false if it is of a wrong kind.
+    /// Stores the value in the parsed dictionary; returns false if it is of a wrong kind.
     let read: @Sendable (ItemValue, inout ParsedDictionary) throws(KeychainError) -> Bool
 
     /// Every key, by the string behind its constant.
@@ -16,7 +16,7 @@ struct DictionaryKey: Sendable {
     }()
 
     private static let everywhere: Set<Operation> = [.add, .copy, .update, .delete]
-    /// Whatever selects items that are there.
+    /// The operations that select existing items.
     private static let selecting: Set<Operation> = [.copy, .update, .delete]
 
     private typealias Family = [(String, DictionaryKey)]
@@ -173,7 +173,7 @@ struct DictionaryKey: Sendable {
         ("u_LocalOnly", flag(selecting) { flag, parsed in parsed.isLocalOnly = flag }),
         ("u_Distinct", flag([.copy]) { flag, parsed in parsed.isDistinct = flag }),
         ("u_AbsentTokens", flag([.copy]) { flag, parsed in parsed.includesAbsentTokens = flag }),
-        // There is one kind of keychain here, so either answer means the same.
+        // Ignored, since there is one kind of keychain.
         ("nleg", flag(everywhere) { _, _ in }),
     ]
 
@@ -226,7 +226,7 @@ extension ItemValue {
 }
 
 extension ItemList {
-    /// The list of an array of references and persistent references; nil where one of them is neither.
+    /// The list of an array of references and persistent references; nil where an element is neither.
     fileprivate init?(_ value: ItemValue) {
         guard case .array(let values) = value else { return nil }
         self.init()

@@ -3,7 +3,7 @@ internal import SecureBytes
 internal import SystemCrypto
 
 // The form of keys outside of a keychain: Apple's external representation, PKCS #1 or X9.63. Keychain semantics 1.6 and 4.5.
-/// An item with its data: one that a keychain has, or one that is to be added.
+/// An item with its data, in a keychain or to be added to one.
 protocol ItemContent: ~Copyable {
     var itemClass: ItemClass { get }
     var attributes: Attributes { get }
@@ -16,7 +16,7 @@ extension NewItem: ItemContent {}
 extension ItemContent where Self: ~Copyable {
     /// `v_Data`, if it is wanted: the DER of a certificate, the external form of a key, a password; nil without one.
     ///
-    /// - Parameter secret: reads the secret, only where it may leave.
+    /// - Parameter secret: reads the secret; called only if it may leave the keychain.
     func data(
         _ returns: ParsedDictionary.Returns, secret: () throws(KeychainError) -> Secret?
     ) throws(KeychainError) -> ItemValue? {
@@ -33,7 +33,7 @@ extension ItemContent where Self: ~Copyable {
         return .secret(SharedSecret(try externalForm(of: secret)))
     }
 
-    /// The secret as it leaves the keychain.
+    /// The secret in the form in which it leaves the keychain.
     private func externalForm(of secret: consuming Secret) throws(KeychainError) -> Secret {
         guard itemClass == .key, attributes[.keyClass]?.integer == KeyClass.private.rawValue, der != nil else {
             return secret
@@ -47,9 +47,9 @@ extension ItemContent where Self: ~Copyable {
 }
 
 extension NewItem {
-    /// A key by its bytes. What its class and type do not say is kept as it is: programs store keys of their own that way.
+    /// A key by its bytes. Bytes of an unknown class or type are stored unchanged, since programs store their own keys that way.
     ///
-    /// - Throws: `errSecDecode` for bytes that are no key of the type.
+    /// - Throws: `errSecDecode` for bytes that are not a key of the type.
     static func key(
         externalForm bytes: consuming Secret?, _ attributes: Attributes
     ) throws(KeychainError) -> NewItem {

@@ -3,12 +3,12 @@ internal import KeychainModel
 internal import SecureBytes
 internal import SystemCrypto
 
-/// The addition that a dictionary is, and the data that are wanted of the new item.
+/// The addition that a dictionary describes, and the data of the new item that it asks for.
 struct ItemAddition {
     let step: ChangeStep
     let data: ItemValue?
 
-    /// - Throws: what the data cannot be answered with; `errSecParam` and its kin, naming the key, for what cannot be honoured.
+    /// - Throws: the error of data that cannot be returned; `errSecParam` and its kin, naming the key, for what cannot be honoured.
     init(
         _ parsed: ParsedDictionary, service: any KeychainService, _ context: RequestContext
     ) throws(KeychainError) {
@@ -33,7 +33,7 @@ struct ItemAddition {
     }
 }
 
-/// The copy of a private key as it will be.
+/// The copy of a private key that will be added.
 private struct KeyCopy: ItemContent {
     let itemClass = ItemClass.key
     let attributes: Attributes

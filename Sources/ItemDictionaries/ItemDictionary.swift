@@ -2,7 +2,7 @@ public import KeychainModel
 public import SecureBytes
 public import SystemCrypto
 
-/// A query, an item or a result as `SecItem` has it: values by the strings behind Apple's `kSec…` constants.
+/// A query, an item or a result of `SecItem`: values by the strings behind Apple's `kSec…` constants.
 public typealias ItemDictionary = [String: ItemValue]
 
 /// A value in an ``ItemDictionary``.
@@ -21,11 +21,11 @@ public enum ItemValue: Sendable {
     case null
 }
 
-/// A thing that a dictionary refers to rather than says.
+/// An object that a dictionary refers to.
 public enum ItemReference: Sendable {
-    /// An item that a keychain has.
+    /// An item in a keychain.
     case item(Item)
-    /// A certificate and a key that keychains have.
+    /// A certificate and a key in keychains.
     case identity(Identity)
     case certificate(Certificate)
     case publicKey(PublicKey)

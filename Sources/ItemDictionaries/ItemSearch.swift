@@ -8,7 +8,7 @@ struct ItemSearch {
     let service: any KeychainService
     let query: Query
     let returns: ParsedDictionary.Returns
-    /// Whether items are left out that need a question.
+    /// Whether items are left out for which a person would have to be asked.
     let leavesOutGuarded: Bool
     let context: RequestContext
 
@@ -21,7 +21,7 @@ struct ItemSearch {
         var provenances = Provenances(service: service, context)
         try describe(matches.found[...], &provenances, in: &answer)
         if let limit, matches.found.count == limit, answer.found.count < limit {
-            // Items that are left out do not count: those behind them are wanted in their place.
+            // Items that are left out do not count: the next matches take their place.
             let all = try self.matches(of: query.withoutLimit)
             answer.add(missing: all.missing)
             try describe(all.found.dropFirst(limit), &provenances, in: &answer)
@@ -30,9 +30,9 @@ struct ItemSearch {
         return Outcome(returns.value(of: answer.found, isArray: limit != 1), missing: answer.missing)
     }
 
-    /// The items that match, before anything of them is read; at least one.
+    /// The items that match, at least one. No data are read.
     ///
-    /// - Throws: `errSecItemNotFound`, which tells what could not be searched.
+    /// - Throws: `errSecItemNotFound`, with the keychains that could not be searched.
     private func matches(of query: Query) throws(KeychainError) -> Outcome<[FoundItem]> {
         let matches: Outcome<[FoundItem]>
         if query.itemClass == .identity {
@@ -46,14 +46,14 @@ struct ItemSearch {
         return matches
     }
 
-    /// A query that names a known card tells that the card is out (keychain semantics 1.12).
+    /// The error for no match. If the query names a known card that is not inserted, it says so (keychain semantics 1.12).
     private func notFound(besides missing: [Missing]) -> KeychainError {
         if let card = missing.first(where: { $0.kind == .absentKeychain && $0.place == .card }) { return card.error }
         return .notFound("no \(query.itemClass.noun) matches", besides: missing)
     }
 
-    /// The wanted parts of each item, up to the limit; damaged ones are left out, and those that need a password where the query
-    /// says so.
+    /// Appends the wanted parts of each item, up to the limit. Damaged items are left out, and if the query says so, items that
+    /// need a password.
     private func describe(
         _ found: ArraySlice<FoundItem>, _ provenances: inout Provenances, in answer: inout Outcome<[Described]>
     ) throws(KeychainError) {
@@ -77,7 +77,7 @@ struct ItemSearch {
 }
 
 extension ParsedDictionary {
-    /// The query that the dictionary is.
+    /// The query that the dictionary describes.
     ///
     /// - Throws: `errSecParam` and its kin, naming the key, for what the class or the reference rules out.
     func query() throws(KeychainError) -> Query {
@@ -123,7 +123,7 @@ extension ParsedDictionary {
 }
 
 extension Certificate {
-    /// The attributes that make an item of the certificate unique, so that it is found again.
+    /// The attributes that make the certificate's item unique, by which it is found.
     fileprivate var uniqueAttributes: Attributes {
         let unique = ItemClass.certificate.uniqueAttributes
         return InferredAttributes.certificate(self).filter { unique.contains($0.key) }

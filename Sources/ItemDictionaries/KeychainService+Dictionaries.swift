@@ -2,11 +2,11 @@ public import HostAPI
 public import KeychainModel
 internal import SecureBytes
 
-// The four calls of SecItem over the host's face. Keychain semantics 1.8.
+// The four calls of SecItem over the host's service. Keychain semantics 1.8.
 extension KeychainService {
     /// Finds items, as `SecItemCopyMatching` does.
     ///
-    /// - Returns: what the `r_` keys ask for, an array where the limit allows for several; nil if they ask for nothing.
+    /// - Returns: the result that the `r_` keys ask for, an array where the limit allows for several; nil if they ask for none.
     /// - Throws: `errSecItemNotFound` if nothing matches, whose reason names the gaps; `errSecParam` and its kin, naming the key,
     ///   for a query that cannot be honoured; `errSecInteractionNotAllowed` for a secret that is out of reach.
     public func copyMatching(
@@ -25,7 +25,7 @@ extension KeychainService {
 
     /// Adds an item, as `SecItemAdd` does.
     ///
-    /// - Returns: what the `r_` keys ask for of the new item. Nobody is asked for what has just been given.
+    /// - Returns: the result that the `r_` keys ask for. No person is asked for data that the program has just given.
     /// - Throws: `errSecDuplicateItem`, `errSecNoDefaultKeychain`, `errSecMissingEntitlement` for a group that is not open to
     ///   the client, `errSecReadOnly` for a token; nothing has changed then.
     public func add(
@@ -47,7 +47,7 @@ extension KeychainService {
 
     /// Changes all items that a query finds, or none, as `SecItemUpdate` does. Altered ones stay unchanged.
     ///
-    /// - Returns: the number of items that were changed, and what could not be looked at.
+    /// - Returns: the number of items that were changed, and the gaps of the search.
     /// - Throws: `errSecItemNotFound` if nothing matches, `errSecDuplicateItem` if an item would become the same as another,
     ///   `errSecReadOnly` if one of them is on a token.
     @discardableResult
@@ -65,10 +65,10 @@ extension KeychainService {
         return Outcome(outcome.found.updatedCount, missing: outcome.missing)
     }
 
-    /// Deletes all items that a query finds, or none, as `SecItemDelete` does. A damaged one is deleted by its
-    /// reference alone.
+    /// Deletes all items that a query finds, or none, as `SecItemDelete` does. Only a query by reference deletes a damaged
+    /// item.
     ///
-    /// - Returns: the number of items, and what could not be looked at; an identity counts once.
+    /// - Returns: the number of items, and the gaps of the search; an identity counts once.
     /// - Throws: `errSecItemNotFound` if nothing matches, `errSecDecode` if all of them are damaged, `errSecReadOnly` if one
     ///   of them is on a token.
     @discardableResult
@@ -82,7 +82,7 @@ extension KeychainService {
 
     /// Explains ``copyMatching(_:_:)`` for a query. Asks no person, and reads no secret.
     ///
-    /// - Throws: what the search itself throws for a query that cannot be honoured.
+    /// - Throws: the search's error for a query that cannot be honoured.
     public func explain(
         _ query: ItemDictionary, _ context: RequestContext = RequestContext()
     ) throws(KeychainError) -> Explanation {
@@ -92,7 +92,7 @@ extension KeychainService {
 }
 
 extension KeychainService {
-    /// Makes several requests of one authentication context where secrets are read, so that a person shows once to be there.
+    /// Runs several requests in one authentication context if they read secrets, so that a person proves presence once.
     private func sharingAuthentication<Result>(
         _ context: RequestContext, among returns: ParsedDictionary.Returns,
         _ body: (RequestContext) throws(KeychainError) -> Result

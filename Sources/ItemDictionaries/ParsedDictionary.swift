@@ -1,7 +1,7 @@
 package import KeychainModel
 internal import SystemCrypto
 
-/// The contents of a dictionary of the `SecItem` interface, each key of it understood and legal for the operation.
+/// The contents of a dictionary of the `SecItem` interface, whose keys are all known and legal for the operation.
 struct ParsedDictionary {
     /// The operation that a dictionary is given for, keychain semantics 1.7.
     enum Operation: Sendable {
@@ -10,7 +10,7 @@ struct ParsedDictionary {
         case change
     }
 
-    /// The treatment of items that need a question.
+    /// The treatment of items for which a person would have to be asked.
     enum AuthenticationUI: Sendable {
         case allow
         /// The operation fails with `errSecInteractionNotAllowed`.
@@ -47,7 +47,7 @@ struct ParsedDictionary {
     var isDistinct = false
     var includesAbsentTokens = false
 
-    /// The most keys a dictionary may have.
+    /// The maximum number of keys in a dictionary.
     static let maximumCount = 128
 
     /// - Throws: `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass` or `errSecUnimplemented`, naming the key, for whatever
@@ -93,7 +93,7 @@ struct ParsedDictionary {
         }
     }
 
-    /// The class that is given, or that a reference supplies.
+    /// The class that the dictionary names, or that of its reference.
     private func resolvedClass() throws(KeychainError) -> ItemClass {
         let referred = persistentReference?.itemClass ?? reference?.itemClass ?? classOfItemList
         guard let known = itemClass ?? referred else {
@@ -106,14 +106,14 @@ struct ParsedDictionary {
         return known
     }
 
-    /// The class of a list of items, where all of them are of one.
+    /// The class of the items in `m_ItemList`, if all of them have the same.
     private var classOfItemList: ItemClass? {
         guard case .items(let list)? = filters.first(where: { $0.key == "m_ItemList" }) else { return nil }
         let classes = Set(list.references.map(\.itemClass)).union(list.certificates.isEmpty ? [] : [.certificate])
         return classes.count == 1 && itemClass == nil ? classes.first : nil
     }
 
-    /// A persistent reference is the whole query; that of a token may name the token.
+    /// Checks that no attribute comes with a persistent reference, except the token's id with a token's reference.
     private func checkPersistentReference(of dictionary: ItemDictionary) throws(KeychainError) {
         guard let persistentReference else { return }
         if reference != nil {
@@ -169,7 +169,7 @@ extension ItemReference {
 }
 
 extension KeychainError {
-    /// The value of a key is of a kind that it cannot have.
+    /// The error of a value that is of a wrong kind for its key.
     static func unfitting(_ key: String) -> KeychainError {
         KeychainError(.param, "the value of \(key) is of a wrong kind", key: key)
     }

@@ -5,7 +5,7 @@ internal import KeychainModel
 struct Provenances {
     private let service: any KeychainService
     private let context: RequestContext
-    /// The keychains that were asked for; nil for one that is not there.
+    /// The details of the keychains so far; nil for a keychain that is not there.
     private var keychains: [KeychainIdentifier: KeychainDetails?] = [:]
 
     init(service: any KeychainService, _ context: RequestContext) {
@@ -43,7 +43,7 @@ struct Provenances {
 }
 
 extension KeychainDetails {
-    /// The name that searches know it by: a file's, a reader's, or that of a card in no reader.
+    /// The keychain's name in searches: the file's, the reader's, or that of a card that is not inserted.
     fileprivate var searchName: String {
         keychain.kind == .file || keychain.location.isEmpty ? keychain.name : keychain.location
     }

@@ -1,7 +1,7 @@
 internal import KeychainModel
 internal import SystemCrypto
 
-/// Something that a search found: an item, or the two that make an identity.
+/// A find of a search: an item, or the certificate and the key of an identity.
 enum FoundItem: Sendable {
     case item(Item)
     case identity(Identity)
@@ -40,12 +40,12 @@ enum FoundItem: Sendable {
 
 /// The shapes of keychain semantics 1.6.
 extension ParsedDictionary.Returns {
-    /// Whether only data are wanted, so that an item without any gives no result.
+    /// Whether only data are wanted, so that data which may not leave the keychain are an error.
     var isDataAlone: Bool { self == .data }
 
     /// The result of the found items; nil where none is wanted.
     ///
-    /// - Parameter data: the data of each, nil for what has none to give.
+    /// - Parameter data: the data of each; nil for an item without data, or whose data may not leave.
     func value(of found: [(FoundItem, data: ItemValue?, provenance: ItemDictionary?)], isArray: Bool) -> ItemValue? {
         guard !isEmpty else { return nil }
         let values = found.map { value(of: $0, data: $1, provenance: $2) }

@@ -2,7 +2,7 @@ package import KeychainModel
 internal import Glibc
 internal import SecureBytes
 
-// Attributes as the functions of SecKeychain.h have them: by pointers, with tags and lengths.
+// Attributes in the form of SecKeychain.h: pointers with tags and lengths.
 
 extension Attributes {
     /// The attributes of a program's password that a caller gave.
@@ -49,7 +49,9 @@ extension ItemClass {
     /// The class's four characters as a number.
     package var fourCharCode: UInt32 { UInt32(bigEndianBytes: rawValue.utf8) }
 
-    /// - Throws: `errSecNoSuchClass` for what is no class of passwords.
+    /// The class of passwords that a code means.
+    ///
+    /// - Throws: `errSecNoSuchClass` for any other code.
     package static func passwords(_ code: UInt32) throws(KeychainError) -> ItemClass {
         guard let itemClass = allCases.first(where: { $0.isPassword && $0.fourCharCode == code }) else {
             throw KeychainError(.noSuchClass, "only passwords are items of these functions")
@@ -59,7 +61,7 @@ extension ItemClass {
 
     /// The attribute's value, in the type that items of the class have for it.
     ///
-    /// - Throws: `errSecNoSuchAttr`; `errSecParam` for data that are no value of it.
+    /// - Throws: `errSecNoSuchAttr`; `errSecParam` for data that are not a value of the attribute.
     @unsafe package func value(
         ofTag tag: UInt32, _ data: UnsafeRawPointer?, length: UInt32
     ) throws(KeychainError) -> AttributeValue {
@@ -88,7 +90,7 @@ extension ItemClass {
 }
 
 extension Item {
-    /// The data of an attribute, as a caller gets them; nil where the item has none.
+    /// The data of an attribute in the form for callers; nil where the item does not have the attribute.
     package func data(of name: Attribute) -> [UInt8]? {
         guard let value = self[name] else { return nil }
         let bytes: [UInt8] =
@@ -104,7 +106,7 @@ extension Item {
     }
 }
 
-/// `YYYYMMDDhhmmssZ` and a zero, as `SecKeychainItem` has dates.
+/// A date as `YYYYMMDDhhmmssZ` and a zero byte, as `SecKeychainItem` has it.
 private func text(ofDate seconds: Int64) -> [UInt8] {
     var time = time_t(seconds)
     var fields = unsafe tm()

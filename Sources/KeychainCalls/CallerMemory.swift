@@ -2,10 +2,10 @@ package import KeychainModel
 internal import Glibc
 internal import SecureBytes
 
-/// Memory that C holds and gives back: passwords and attributes. Its length stands before it, so that it can be
-/// overwritten when it comes back.
+/// Memory with passwords and attributes that C code holds and returns. The length is stored before it, so that it can be
+/// overwritten when it is freed.
 package enum CallerMemory {
-    /// Keeps what follows aligned for any type.
+    /// The length of the header in bytes, which keeps the memory after it aligned for any type.
     private static let headerLength = 16
 
     /// A copy of bytes, secret or not.
@@ -17,14 +17,14 @@ package enum CallerMemory {
         return unsafe memory
     }
 
-    /// Zeros, one more than asked for, as C likes a text's end.
+    /// Zeroed memory with one more byte than asked for, so that text ends with a zero in C.
     private static func allocate(_ count: Int) throws(KeychainError) -> UnsafeMutableRawPointer {
         guard let block = unsafe calloc(1, headerLength + count + 1) else { throw KeychainError(.allocate) }
         unsafe block.storeBytes(of: count, as: Int.self)
         return unsafe block + headerLength
     }
 
-    /// Overwrites and frees what this type gave out.
+    /// Overwrites and frees memory that this type has allocated.
     package static func free(_ memory: UnsafeMutableRawPointer?) {
         guard let memory = unsafe memory else { return }
         let block = unsafe memory - headerLength

@@ -16,7 +16,7 @@ package struct KeychainCaller: Sendable {
 
     /// The circumstances of a call.
     ///
-    /// - Parameter purpose: in words that complete "PIN to …".
+    /// - Parameter purpose: the words that complete "PIN to …".
     package func request(_ purpose: String? = nil) -> RequestContext {
         RequestContext(purpose: purpose, questions: interaction.isAllowed ? .byHost : .never)
     }
@@ -50,8 +50,8 @@ package struct KeychainCaller: Sendable {
         try host.deleteKeychain(keychain(at: path).keychain.location, request())
     }
 
-    /// - Parameter password: nil to have a person asked.
-    /// - Throws: `errSecAuthFailed` also where nobody can be asked.
+    /// - Parameter password: nil to ask a person.
+    /// - Throws: `errSecAuthFailed`, also where no person can be asked.
     package func unlock(_ path: String?, password: consuming Secret?) throws(KeychainError) {
         var request = request()
         switch consume password {
@@ -74,12 +74,12 @@ package struct KeychainCaller: Sendable {
 
     // MARK: Passwords
 
-    /// - Parameter path: the keychain that it goes to.
+    /// - Parameter path: the keychain that the item is added to.
     package func add(_ item: NewItem, to path: String?) throws(KeychainError) -> Item {
         try host.add(item, to: identifier(of: path), request("store a password"))
     }
 
-    /// The passwords that match, those that synchronize last. An empty text counts as not given.
+    /// The passwords that match, with synchronizing ones last. An empty text counts as not given.
     ///
     /// - Parameter paths: the keychains to look into; nil for the search list.
     package func items(
@@ -99,8 +99,8 @@ package struct KeychainCaller: Sendable {
         return outcome
     }
 
-    /// Finds one password. A synchronizing item is found only where no other matches. A failing keychain or a damaged password hides no
-    /// other, and is logged.
+    /// Finds one password. A synchronizing item is found only where no other matches. A failing keychain or a damaged password
+    /// is skipped and logged.
     ///
     /// - Parameter readsPassword: whether the password is wanted as well.
     /// - Throws: `errSecItemNotFound`; the error of the first keychain where all of them fail.
@@ -121,14 +121,14 @@ package struct KeychainCaller: Sendable {
         throw outcome.damage ?? .notFound(ErrSec.itemNotFound.message, besides: outcome.missing)
     }
 
-    /// The password of an item, empty for an item without one. What its access control asks for is asked for.
+    /// The password of an item, empty for an item without one. A person is asked for what the access control requires.
     package func password(of item: Item, to purpose: String = "read a password") throws(KeychainError) -> SharedSecret {
         try host.secret(of: item.reference, request(purpose)) ?? SharedSecret(Secret(capacity: 0) { _ in })
     }
 
     /// The item as it is now.
     ///
-    /// - Throws: `errSecInvalidItemRef` once it is gone.
+    /// - Throws: `errSecInvalidItemRef` once the item is gone.
     package func present(_ reference: PersistentReference, in path: String?) throws(KeychainError) -> Item {
         let query = Query(reference, in: try path.map { (path) throws(KeychainError) in [try identifier(of: path)] })
         guard let item = try host.items(matching: query, request()).found.first else {
@@ -137,7 +137,7 @@ package struct KeychainCaller: Sendable {
         return item
     }
 
-    /// Adds a copy of a password to another keychain, with all but its dates.
+    /// Adds a copy of a password to another keychain, with all attributes except its dates.
     package func copy(
         _ reference: PersistentReference, in path: String?, to target: String?
     ) throws(KeychainError) -> Item {
@@ -147,7 +147,7 @@ package struct KeychainCaller: Sendable {
         return try add(.password(item.itemClass, attributes, secret: password), to: target)
     }
 
-    /// Changes the attributes that are given, and the password where there is one.
+    /// Changes the given attributes, and the password if one is given.
     ///
     /// - Throws: `errSecInvalidItemRef` once the item is gone.
     package func change(
@@ -176,7 +176,7 @@ package struct KeychainCaller: Sendable {
 
     /// Writes a password and its length to the places that the caller gave.
     ///
-    /// - Parameter data: gets memory that the caller gives back with ``CallerMemory/free(_:)``.
+    /// - Parameter data: receives memory that ``CallerMemory/free(_:)`` frees.
     @unsafe package static func give(
         _ password: SharedSecret?, _ length: UnsafeMutablePointer<UInt32>?,
         _ data: UnsafeMutablePointer<UnsafeMutableRawPointer?>?

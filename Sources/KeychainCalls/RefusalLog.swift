@@ -3,18 +3,18 @@ internal import Glibc
 internal import Platform
 internal import SecureBytes
 
-/// The log of what programs were refused, which `TOKENKIT_DEBUG` asks for.
+/// The log of calls that were refused. The variable `TOKENKIT_DEBUG` turns it on.
 ///
-/// The variable names a file to append to, with a slash in it; any other word but `0` stands for standard error, as for the
-/// PKCS#11 module. A line has the function, why it failed, and the key of the query that caused it. Secrets are never in it.
+/// The variable is the path of a file to append to, with a slash in it; any other value except `0` means standard error, as for
+/// the PKCS#11 module. A line has the function, the reason, and the key of the query that caused it. Secrets are never logged.
 package enum RefusalLog {
-    /// - Parameter function: the function as the program calls it; what stands in parentheses is left out.
+    /// - Parameter function: the function as the program calls it; its parentheses are left out.
     package static func note(_ function: StaticString, _ error: KeychainError) {
         let name = "\(function)".prefix { $0 != "(" }
         note("\(name): \(error)" + (error.key.map { ", key \($0)" } ?? ""))
     }
 
-    /// Notes what an answer lacks, which a program that asks in SecItem's terms is not told.
+    /// Notes the gaps of an answer, of which SecItem does not tell the program.
     package static func note(_ missing: [Missing]) {
         for gap in missing { note("missing in '\(gap.keychain)': \(gap.error)") }
     }
@@ -24,7 +24,7 @@ package enum RefusalLog {
         write(line(text), to: place)
     }
 
-    /// A log is read on terminals: what would move the cursor or the direction of the text is replaced.
+    /// The line of the log. Characters that would move a terminal's cursor or change the text's direction are replaced.
     private static func line(_ text: String) -> [UInt8] {
         var now = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &now)
@@ -33,7 +33,7 @@ package enum RefusalLog {
         return Array("\(line)\n".utf8)
     }
 
-    /// Appends in one call, so that lines of several threads and processes stay whole. What cannot be written is lost.
+    /// Appends in one call, so that lines of several threads and processes stay whole. A line that cannot be written is lost.
     private static func write(_ line: [UInt8], to place: String) {
         guard place.contains("/") else {
             _ = unsafe Glibc.write(STDERR_FILENO, line, line.count)

@@ -24,8 +24,8 @@ package enum MechanismUse: Hashable, Sendable {
     case secretKey(CK_KEY_TYPE)
 }
 
-/// The one table of mechanisms. To add one, add its row; one with another structure for its parameter has a row in the
-/// thin module's `ParameterLayout` too.
+/// The one table of mechanisms. To add a mechanism, add its row; where its parameter is a structure, the thin module's
+/// `ParameterLayout` needs a row too.
 package enum MechanismTable {
     package typealias Row = (type: CK_MECHANISM_TYPE, use: MechanismUse)
 
@@ -66,15 +66,15 @@ package enum MechanismTable {
         (CKM_SHA384, .digest(.sha384)), (CKM_SHA512, .digest(.sha512)),
     ]
 
-    /// The use of a mechanism in the functions of a flag, `CKF_SIGN`; nil where it does nothing for them.
+    /// The use of a mechanism in the functions of a flag such as `CKF_SIGN`; nil where the functions do not take it.
     package static func use(of type: CK_MECHANISM_TYPE, for flag: CK_FLAGS) -> MechanismUse? {
         rows.first { $0.type == type && $0.use.flags & flag != 0 }?.use
     }
 
-    /// The mechanism that does it; `CK_UNAVAILABLE_INFORMATION` where there is none.
+    /// The mechanism with a use; `CK_UNAVAILABLE_INFORMATION` where there is none.
     package static func type(of use: MechanismUse) -> CK_MECHANISM_TYPE { rows.first { $0.use == use }?.type ?? .max }
 
-    /// The mechanisms of the functions of a flag for a kind of pairs of keys.
+    /// The mechanisms that the functions of a flag take for a kind of key pair.
     package static func types(for flag: CK_FLAGS, of kind: KeyKind) -> [CK_MECHANISM_TYPE] {
         rows.filter { $0.use.flags & flag != 0 && $0.use.suits(kind) }.map(\.type)
     }
@@ -95,7 +95,7 @@ extension MechanismUse {
         }
     }
 
-    /// Whether pairs of keys of the kind do it.
+    /// Whether key pairs of the kind have the use.
     package func suits(_ kind: KeyKind) -> Bool {
         switch self {
         case .signature(let algorithm), .messageSignature(let algorithm): algorithm.suits(kind)
@@ -109,8 +109,8 @@ extension MechanismUse {
 // MARK: - Hash functions
 
 extension DigestAlgorithm {
-    /// The numbers of a hash function: as a mechanism, in MGF1 (PKCS #11 §6.1.7), in the derivation of X9.63 (§6.3.16), and
-    /// the type of keys that are for HMAC with it alone.
+    /// The numbers of a hash function: as a mechanism, in MGF1 (PKCS #11 §6.1.7), in the derivation of X9.63 (§6.3.16), and the
+    /// type of keys for HMAC with it only.
     package struct Numbers: Sendable {
         package let mechanism: CK_MECHANISM_TYPE
         package let mgf: CK_ULONG

@@ -33,10 +33,10 @@ private func copy(_ start: UnsafeRawPointer?, _ count: Int) -> [UInt8] {
     return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
 }
 
-/// A mechanism, and what its parameter points to.
+/// A mechanism, and the bytes that its parameter points to.
 ///
-/// - Throws: `CKR_ARGUMENTS_BAD`, `CKR_MECHANISM_PARAM_INVALID` for a parameter of another size than the mechanism's, or of a
-///   mechanism whose parameter is not known here: it may hold pointers.
+/// - Throws: `CKR_ARGUMENTS_BAD`, `CKR_MECHANISM_PARAM_INVALID` for a parameter of another size than the mechanism's, or of an
+///   unknown mechanism, since the parameter may hold pointers.
 func mechanism(_ mechanism: UnsafeMutablePointer<CK_MECHANISM>?) throws(Failure) -> PKCS11Mechanism {
     let mechanism = try unsafe required(mechanism).pointee
     let (type, start, count) = unsafe (UInt64(mechanism.mechanism), mechanism.pParameter, mechanism.ulParameterLen)
@@ -51,7 +51,7 @@ func mechanism(_ mechanism: UnsafeMutablePointer<CK_MECHANISM>?) throws(Failure)
     }
 }
 
-/// The pointers of a structure of another length lead nowhere that is known here, and are not followed.
+/// Reads the fields of a mechanism's parameter, and follows its pointers only where the parameter's length is that of the layout.
 ///
 /// - Throws: `CKR_MECHANISM_PARAM_INVALID`.
 private func flattened(
@@ -61,7 +61,7 @@ private func flattened(
     var numbers: [UInt64] = []
     var strings: [[UInt8]] = []
     var offset = 0
-    /// A program may have put the structure anywhere, so that its fields are read byte by byte.
+    /// The program's structure may lie at any address, so that its fields are read unaligned.
     func word(at offset: Int) -> UInt64 {
         unsafe UInt64(parameter.loadUnaligned(fromByteOffset: offset, as: UInt.self))
     }

@@ -1,11 +1,11 @@
 internal import CCryptoki
 internal import CPKCS11Module
 
-/// Keeps the attributes of the object that was asked about last. The host tells all of them with the first, since programs ask for one
-/// after the other, and for each twice: first for its length, then for its value.
+/// Keeps the attributes of the last object that a program asked about. The host sends all of them with the first, since programs
+/// ask for one after the other, and for each twice: first for its length, then for its value.
 ///
-/// A connection keeps them for the next calls about the same object, until a call of this process may have changed something or a
-/// moment has passed, in which another process may have.
+/// A connection keeps them for the next calls about the same object, until a call of this process may have changed something, or
+/// ``moment`` has passed: other processes change objects too.
 enum AttributeMemory {
     /// In milliseconds.
     fileprivate static let moment: Int64 = 10
@@ -21,7 +21,7 @@ enum AttributeMemory {
 
     /// Answers a call from a connection's memory.
     ///
-    /// - Returns: false where not every attribute is there, and nothing was done.
+    /// - Returns: false where an attribute is missing, so that nothing was written.
     static func answer(
         _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE, _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>,
         _ count: Int, _ context: borrowing CallContext
@@ -76,16 +76,16 @@ extension PKCS11Function {
 }
 
 extension tokenkit_attributes {
-    /// Whether they are still those of an object.
+    /// Whether the attributes are those of an object, and still valid.
     fileprivate func isOf(_ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE) -> Bool {
         unsafe bytes != nil && self.session == UInt64(session) && self.object == UInt64(object)
             && changes == AttributeMemory.changes
             && tokenkit_now() - time < AttributeMemory.moment
     }
 
-    /// Keeps what came with an answer.
+    /// Keeps the attributes of an answer.
     ///
-    /// - Parameter changes: how many calls may have changed something before the host was asked.
+    /// - Parameter changes: the value of ``AttributeMemory/changes`` before the host was asked.
     mutating func keep(_ answer: PKCS11Answer, _ call: PKCS11Call, _ changes: UInt64) {
         unsafe forget()
         guard !answer.text.isEmpty, call.numbers.count > 2 else { return }

@@ -3,15 +3,16 @@ internal import CPKCS11Module
 
 /// The connections of this process: each belongs to one thread for a call, and then waits for the next call.
 ///
-/// No lock is held, since another thread may fork at any time: whoever changes a connection's word to ``busy`` has it.
+/// There is no lock, since another thread may fork at any time: the thread that changes a connection's word to ``busy`` owns the
+/// connection.
 enum Connections {
     private static let empty: UInt64 = 0
     private static let idle: UInt64 = 1
     private static let busy: UInt64 = 2
 
-    /// Takes a connection that no other thread has, or makes one. Where the maximum is in use, waits for one of those.
+    /// Takes a connection that no other thread has, or makes one. Where the maximum is in use, waits for a free one.
     ///
-    /// - Throws: `CKR_DEVICE_ERROR` where it cannot be made, or none becomes free in time; ``Host/isMissing``.
+    /// - Throws: `CKR_DEVICE_ERROR` where none can be made, or none becomes free in time; ``Host/isMissing``.
     static func take(_ context: borrowing CallContext) throws(Failure) -> Connection {
         let deadline = context.deadline.forConnection
         while true {
@@ -57,7 +58,7 @@ enum Connections {
         store(connection.index, empty)
     }
 
-    /// Closes those that no thread has.
+    /// Closes the connections that no thread has.
     static func closeIdle() {
         for index in 0..<count where replace(index, idle, busy) { discard(Connection(index: index)) }
     }
@@ -147,13 +148,13 @@ struct Connection {
                 }
             }
         }
-        // Of what did not go as a whole the host does nothing.
+        // The host ignores a message that did not arrive as a whole.
         if Int(result) == tokenkit_gone { throw hostEnded }
         try check(result)
         return number
     }
 
-    /// Waits for the answer to a request, for as long as the host says that it is at work on it.
+    /// Waits for the answer to a request, for as long as the host says that it works on the request.
     ///
     /// - Parameter deadline: until when the host has to say something; afterwards, until when the secrets have to follow.
     func receive(
@@ -195,13 +196,13 @@ struct Connection {
         return bytes
     }
 
-    /// Reads secrets to where the program wants them.
+    /// Reads secrets into the program's memory.
     func receive(_ count: Int, to destination: UnsafeMutableRawPointer, _ deadline: Deadline) throws(Failure) {
         try check(unsafe tokenkit_receive(fields.pointee.descriptor, destination, count, deadline.time))
     }
 
     private func check(_ result: Int32) throws(Failure) {
-        // A host that is at work would have said so.
+        // A working host would have sent a sign of life.
         if Int(result) == tokenkit_timed_out { unsafe Host.drop(fields.pointee.host) }
         if Int(result) == tokenkit_unread { throw hostEnded }
         guard result == 0 else { throw hostFailed }
@@ -209,11 +210,12 @@ struct Connection {
 }
 
 extension tokenkit_connection {
-    /// Whether the descriptor is still the socket that it was: programs close descriptors that are not theirs, and get their
-    /// numbers for other files.
+    /// Whether the descriptor is still the same socket: programs close descriptors that are not theirs, and get the numbers again
+    /// for other files.
     var isOpen: Bool { unsafe inode != 0 && tokenkit_socket_inode(descriptor) == inode }
 
-    /// Children by `fork` may have the socket open as well: the host is told all the same. A parent's goes on.
+    /// Closes the socket. `shutdown` tells the host even where a child by `fork` has the socket open too; a parent's connection
+    /// stays open.
     mutating func close() {
         if unsafe isOpen {
             if unsafe Initialisation.isOwn(initialisation) { _ = unsafe shutdown(descriptor, Int32(SHUT_RDWR)) }

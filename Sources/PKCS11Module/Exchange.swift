@@ -9,7 +9,7 @@ struct Secrets: ~Copyable {
 
     init() {}
 
-    /// - Throws: `CKR_ARGUMENTS_BAD` for bytes without a place.
+    /// - Throws: `CKR_ARGUMENTS_BAD` for a null pointer with a length.
     init(_ start: UnsafeMutablePointer<UInt8>?, _ count: CK_ULONG) throws(Failure) {
         try unsafe append(start, count)
     }
@@ -40,10 +40,10 @@ struct Reply: ~Copyable {
     private let initialisation: UInt64
     private let deadline: Deadline
 
-    /// Asks the host and waits for its answer, whatever the return value in it.
+    /// Asks the host and waits for its answer, which may hold any return value.
     ///
-    /// A call that a host left unread as it ended is asked of the next one. Handles of the former one are unknown to that, so that
-    /// nothing is done twice.
+    /// A call that the host left unread as it ended is sent to the next host, which knows none of the former host's handles, so
+    /// that nothing is done twice.
     ///
     /// - Throws: `CKR_DEVICE_ERROR` where the host does not answer; ``Host/isMissing``.
     static func ask(
@@ -54,7 +54,7 @@ struct Reply: ~Copyable {
             // The host answers the call itself with CKR_OPERATION_NOT_INITIALIZED where C_SignInit fails now.
             _ = try ask(begun, &context, sending: Secrets(), AttributeMemory.changes)
         }
-        // Another thread may ask while the host is at it: what it is told then is no longer so afterwards.
+        // Another thread may read attributes while the host works on the call. They are stale once the call ends.
         if call.function.mayChangeObjects { AttributeMemory.noteChange() }
         defer { if call.function.mayChangeObjects { AttributeMemory.noteChange() } }
         let changes = AttributeMemory.changes
@@ -109,7 +109,7 @@ struct Reply: ~Copyable {
     }
 
     deinit {
-        // Bytes that were not read would be taken for the next answer.
+        // Unread bytes would be taken for the next answer.
         if secretCount == 0 {
             Connections.giveBack(connection, initialisation)
         } else {
@@ -125,13 +125,13 @@ struct Reply: ~Copyable {
         guard answer.returnValue == UInt64(CKR_OK) else { throw Failure(CK_RV(answer.returnValue)) }
     }
 
-    /// - Throws: `CKR_DEVICE_ERROR` where the answer has none.
+    /// - Throws: `CKR_DEVICE_ERROR` where the answer has fewer numbers.
     func number(_ index: Int) throws(Failure) -> CK_ULONG {
         guard answer.numbers.count > index else { throw Reply.malformed }
         return CK_ULONG(answer.numbers[index])
     }
 
-    /// Reads the next secrets to where the program wants them.
+    /// Reads the next secrets into the program's memory.
     ///
     /// - Throws: `CKR_DEVICE_ERROR`.
     mutating func receive(_ count: Int, to destination: UnsafeMutableRawPointer) throws(Failure) {
@@ -184,7 +184,7 @@ extension PKCS11Call {
         unsafe length.pointee = count
     }
 
-    /// Asks the host for a list of numbers. PKCS #11 §5.2.
+    /// Copies a list of numbers to the program's buffer. PKCS #11 §5.2.
     static func give(
         _ numbers: [UInt64], _ buffer: UnsafeMutablePointer<CK_ULONG>?, _ count: UnsafeMutablePointer<CK_ULONG>
     ) throws(Failure) {

@@ -17,7 +17,7 @@ public func C_Initialize(_ arguments: UnsafeMutableRawPointer?) -> CK_RV {
     }
 }
 
-/// The module takes no locks but by the processor's means.
+/// Checks the arguments of `C_Initialize`. A program's own mutex functions are never called: the module synchronises by atomics.
 private func check(_ arguments: CK_C_INITIALIZE_ARGS) throws(Failure) {
     guard unsafe arguments.pReserved == nil else { throw argumentsBad }
     let create = unsafe arguments.CreateMutex != nil
@@ -31,7 +31,7 @@ private func check(_ arguments: CK_C_INITIALIZE_ARGS) throws(Failure) {
 public func C_Finalize(_ reserved: UnsafeMutableRawPointer?) -> CK_RV {
     perform { context throws(Failure) in
         guard unsafe reserved == nil else { throw argumentsBad }
-        // The host ends what other threads wait for, and is asked before anything is closed.
+        // The host ends the waits of other threads, and is asked before any connection is closed.
         context.waits = false
         if Host.isConnected(context.initialisation) { try? PKCS11Call(.finalize).perform(&context) }
         try Initialisation.end(context.initialisation)
@@ -85,7 +85,7 @@ public func C_GetSlotList(
             try reply.requireSuccess()
             list = reply.answer.numbers
         } catch {
-            // A place without a host, as a sandbox, has no slot. Programs that have other modules go on.
+            // Where no host can be had, as in a sandbox, there are no slots: programs that have other modules go on.
             guard !error.isHost else { throw error }
             _ = context.log.end(CKR_OK, error.reason)
         }
@@ -147,7 +147,7 @@ public func C_WaitForSlotEvent(
         guard unsafe reserved == nil else { throw argumentsBad }
         let slot = try unsafe required(slot)
         let call = PKCS11Call(.waitForSlotEvent, [UInt64(flags)])
-        // Nothing can happen before there is a host, which is for as long as there is neither a card service nor a keychain.
+        // There is no host, and no event, while there is neither a card service nor a keychain.
         while true {
             do throws(Failure) {
                 unsafe slot.pointee = try call.number(&context)

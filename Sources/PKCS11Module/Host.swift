@@ -3,21 +3,21 @@ internal import CPKCS11Module
 
 /// The host of this process: the one that the session's programs share, or else one of its own.
 ///
-/// The process is the client of its host by one connection, over which it hands in the others. When that one ends, so does all
-/// that the host has of this process.
+/// The process is the client of its host by one connection, over which it hands in the others. When that connection ends, the
+/// host drops all state of this process.
 enum Host {
     private static let none: UInt64 = 0
     private static let busy: UInt64 = 1
     private static let connected: UInt64 = 2
 
-    /// Tells the hosts that this process has had one after the other apart.
+    /// The number of the present host, which rises with each host that this process has.
     static var number: UInt64 { tokenkit_load(Int32(tokenkit_word_hosts)) }
 
-    /// There is no card service and no keychain, for which alone a host would be started.
+    /// The failure where no host is started, since there is neither a card service nor a keychain.
     static let isMissing = Failure(
         CKR_SLOT_ID_INVALID, isHost: false, "there is neither a card service nor a keychain, and no host was started")
 
-    /// Microseconds between two looks at whether a host is wanted by now.
+    /// Microseconds between two checks whether a host is needed.
     static let timeBetweenLooks: UInt32 = 500_000
 
     /// Has the host serve a connection, whose other end stays here. Starts a host where there is none.
@@ -48,7 +48,7 @@ enum Host {
         return host
     }
 
-    /// Sends a connection over the one to the host, which is closed where the host is gone.
+    /// Sends a connection to the host over the client's connection, which is closed where the host is gone.
     private static func send(_ descriptor: Int32, _ deadline: Deadline) -> Bool {
         let message = FrameHeader(.connection, number: 0, fieldCount: 0, secretCount: 0).encoded()
         let result = unsafe message.withUnsafeBytes {
@@ -74,7 +74,7 @@ enum Host {
         tokenkit_store(Int32(tokenkit_word_hosts), host)
     }
 
-    /// Makes the connection this thread's alone, so that no other one closes it meanwhile.
+    /// Takes the client's connection for this thread alone, so that no other thread closes it meanwhile.
     private static func acquire(_ initialisation: UInt64, _ deadline: Deadline) throws(Failure) {
         while !replace(connected, busy), !replace(none, busy) {
             guard deadline.remaining > 0 else { throw hostFailed }
@@ -85,7 +85,7 @@ enum Host {
 
     private static let interval: UInt32 = 1_000
 
-    /// Gives up what ``acquire(_:_:)`` took. The end of the module may have passed by it meanwhile.
+    /// Gives back the connection that ``acquire(_:_:)`` took. `C_Finalize` may have found it busy meanwhile: it is closed then.
     private static func release() {
         while true {
             let round = unsafe client.pointee.initialisation
@@ -98,14 +98,14 @@ enum Host {
         }
     }
 
-    /// Ends being a client of the host.
+    /// Closes the client's connection, which ends this process as a client of the host.
     static func end() {
         if replace(connected, busy) { release() }
     }
 
     /// Gives up a host that does not answer, so that the next call has a new one.
     static func drop(_ host: UInt64) {
-        // Its connections are used no more.
+        // The new number makes the host's connections unusable.
         guard tokenkit_replace(Int32(tokenkit_word_hosts), host, host + 1) != 0, replace(connected, busy) else {
             return
         }
@@ -114,12 +114,12 @@ enum Host {
         store(none)
     }
 
-    /// Whether a host that left a call unread has ended, so that another one can be asked. It is given up then.
+    /// Whether a host that left a call unread has ended, so that another host can be asked. Gives the ended host up.
     ///
-    /// A process that is killed closes its connections one after the other, this one maybe last.
+    /// A killed process closes its connections one after the other, possibly the client's connection last.
     static func hasEnded(_ host: UInt64) -> Bool {
         guard number == host else { return true }
-        // Another thread may be changing what is read here, because the host has ended.
+        // Another thread may be changing the client's connection, because the host has ended.
         guard unsafe tokenkit_await_end(client.pointee.descriptor, tokenkit_now() + timeToEnd) == 0 else {
             return number != host
         }
@@ -130,9 +130,10 @@ enum Host {
     /// Milliseconds that a process takes at most to close its connections.
     private static let timeToEnd: Int64 = 1_000
 
-    /// Whether a host is the one of now, and goes on: it ends once the program has closed the connection by which it is known.
+    /// Whether a host is the present one, and the client's connection is open: the host ends this client once the program has
+    /// closed it.
     ///
-    /// Another thread may be changing what is read here. A connection that is not used because of it is made anew.
+    /// Another thread may be changing these fields. A usable connection that is discarded because of that is made again.
     static func isServing(_ host: UInt64) -> Bool {
         unsafe number == host && client.pointee.host == host && client.pointee.isOpen
     }
@@ -142,7 +143,7 @@ enum Host {
         unsafe client.pointee.initialisation == initialisation && state == connected
     }
 
-    /// Lets go of a parent's.
+    /// Drops the connection of a parent process.
     static func forget() {
         unsafe client.pointee.close()
         store(none)
@@ -160,10 +161,10 @@ enum Host {
     }
 }
 
-/// The end of a call's wait for the host. All waits of a call have the same one, so that neither failures add up, nor
-/// waits that a signal interrupts.
+/// The end of a call's wait for the host. All waits of a call share it, so that neither failures nor waits that a signal
+/// interrupts add up.
 struct Deadline {
-    /// Seconds in which the rest of a message follows its beginning, at least.
+    /// Seconds that the rest of a message gets at least, once the message has begun.
     private static let rest: Int64 = 4
 
     /// The deadline by the monotonic clock, in milliseconds.
@@ -171,23 +172,23 @@ struct Deadline {
 
     var remaining: Int64 { time - tokenkit_now() }
 
-    /// Until when there has to be a connection. The host has at least twice the time after that in which it tells that it is at work.
+    /// The time by which a connection must exist: 10 s before the deadline, twice the interval of the host's signs of life.
     var forConnection: Deadline {
         var earlier = self
         earlier.time -= 10_000
         return earlier
     }
 
-    /// Half of the time that is left, so that something else can be tried in the other half.
+    /// The deadline after half of the remaining time, so that the other half is left for another attempt.
     var half: Deadline {
         var half = self
         half.time = tokenkit_now() + max(remaining, 0) / 2
         return half
     }
 
-    /// The host has said something.
+    /// Restarts the wait, since the host has sent something.
     mutating func renew() { self = Deadline() }
 
-    /// A message has begun, and may be followed by its rest.
+    /// Leaves time for the rest of a message that has begun.
     mutating func extendForRest() { time = max(time, tokenkit_now() + Deadline.rest * 1000) }
 }

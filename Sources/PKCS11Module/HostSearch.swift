@@ -3,7 +3,7 @@ internal import CPKCS11Module
 
 /// The search for the host.
 enum HostSearch {
-    /// Becomes the client of the session's host, or else starts one that this process has alone, and that ends with it.
+    /// Becomes the client of the session's host, or else starts a host for this process alone, which ends with the process.
     ///
     /// - Parameter firstHandle: the number that handles begin with.
     /// - Returns: the connection, whose ``Hello`` the host has accepted.
@@ -18,7 +18,7 @@ enum HostSearch {
             if descriptor >= 0, isGreeted(descriptor, hello, deadline.half) { return descriptor }
         }
         guard isNeeded else { throw Host.isMissing }
-        // One that ends while it starts may have been ended by whoever ended the one before.
+        // A host that ends during its start may have been killed together with the one before it.
         for _ in 0..<attempts where deadline.remaining > 0 {
             let descriptor = start(&environment)
             guard descriptor >= 0 else {
@@ -91,12 +91,12 @@ enum HostSearch {
 
     // MARK: - A host of this process's own
 
-    /// Whether there is a service for cards, or anything that could be a keychain. Programs load all modules that there are, and most
-    /// users of most programs have neither.
+    /// Whether there is a card service, or a folder that may hold a keychain. Programs load every configured module, and most
+    /// users have neither.
     private static var isNeeded: Bool {
         if exists(absolutePath("PCSCLITE_CSOCK_NAME") ?? [UInt8]("/run/pcscd/pcscd.comm"), "") { return true }
         if exists([UInt8]("/etc/tokenkit"), "") { return true }
-        // Without a home in the environment the host looks the user's up.
+        // Without HOME, the host looks up the user's home itself.
         guard let home = absolutePath("HOME") else { return true }
         return exists(absolutePath("XDG_DATA_HOME"), "/tokenkit")
             || exists(absolutePath("XDG_CONFIG_HOME"), "/tokenkit")
@@ -113,7 +113,7 @@ enum HostSearch {
         }
     }
 
-    /// A variable that is the path of something; a relative one is to be ignored, says the XDG Base Directory Specification.
+    /// The value of a variable that holds a path. A relative path is ignored, as the XDG Base Directory Specification demands.
     private static func absolutePath(_ name: StaticString) -> [UInt8]? {
         guard let value = unsafe tokenkit_getenv(UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)),
             unsafe value[0] == 0x2F
@@ -124,8 +124,9 @@ enum HostSearch {
     /// The path of the module's file.
     private static var libraryPath: [UInt8] { unsafe tokenkit_module_path().map { unsafe [UInt8](text: $0) } ?? [] }
 
-    /// Starts the program that is installed with the module: in the folder for programs that others start, or, as it was built,
-    /// beside it. A copy of the module that lies elsewhere has it from where it was made to be installed.
+    /// Starts the `tokenkitd` that belongs to the module: in the `libexec` folder relative to the module, or beside it, as in a
+    /// build folder. A copy of the module that lies elsewhere starts the program at the path that was set when the module was
+    /// built.
     private static func start(_ environment: inout ClientEnvironment) -> Int32 {
         var ends: (Int32, Int32) = (-1, -1)
         let made = unsafe withUnsafeMutablePointer(to: &ends) { pair in
@@ -157,7 +158,7 @@ enum HostSearch {
         }
     }
 
-    /// Without the symbolic links by which it may have been found.
+    /// The folder of the module's file, with symbolic links resolved.
     private static var folderOfLibrary: [UInt8] {
         guard let path = unsafe tokenkit_module_path(), let resolved = unsafe realpath(path, nil) else { return [] }
         var folder = unsafe [UInt8](text: resolved)
@@ -167,8 +168,8 @@ enum HostSearch {
     }
 }
 
-/// The part of the program's environment that its host is told, and that a host of its own has: where the user's files and the card
-/// service are, and where and how a person can be asked. Nothing where the program has more rights than its user.
+/// The environment variables that the program tells its host, and that a host of its own runs with: where the user's files and
+/// the card service are, and where and how a person can be asked. Empty where the program has more rights than its user.
 struct ClientEnvironment {
     /// Each as `NAME=value`.
     private(set) var variables: [[UInt8]] = []
@@ -182,7 +183,7 @@ struct ClientEnvironment {
         ]
     }
 
-    /// The prefix of the host's variables, which get all but the log: the module writes it.
+    /// The prefix of the variables that the host reads: all are sent but `TOKENKIT_DEBUG`, since the module writes the log.
     private static var prefix: StaticString { "TOKENKIT_" }
 
     init() {
@@ -205,7 +206,7 @@ struct ClientEnvironment {
         return true
     }
 
-    /// Gives them as `execve` takes them.
+    /// Runs `body` with the variables as `execve` takes them.
     mutating func withPointers<Result>(
         _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Result
     ) -> Result {

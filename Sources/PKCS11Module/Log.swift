@@ -3,8 +3,8 @@ internal import CPKCS11Module
 
 /// The log that `TOKENKIT_DEBUG` asks for: each call's return value, and its reason.
 ///
-/// `TOKENKIT_DEBUG` names a file to append to, with a slash in it; any other word stands for standard error. What the host adds
-/// is never a PIN, a key or decrypted data.
+/// `TOKENKIT_DEBUG` names a file to append to, by a path with a slash; any other value but `0` stands for standard error. The
+/// host's lines never contain a PIN, a key or decrypted data.
 struct Log {
     private let name: StaticString
     private var isAnswered = false
@@ -19,7 +19,7 @@ struct Log {
         return unsafe path[0] == 0x30 && path[1] == 0 ? nil : path
     }
 
-    /// Writes the host's notes: its own lines, and last its answer.
+    /// Writes the host's notes: lines about events, and last the meaning of the return value.
     mutating func note(_ notes: [[UInt8]]) {
         guard let path = unsafe Log.path else { return }
         for index in notes.indices {
@@ -30,7 +30,7 @@ struct Log {
         isAnswered = !notes.isEmpty
     }
 
-    /// Writes what came of the call, unless the host has told it.
+    /// Writes the call's return value, unless the host's notes have it.
     ///
     /// - Returns: the code.
     func end(_ code: CK_RV, _ reason: StaticString = "") -> CK_RV {
@@ -65,7 +65,7 @@ struct Log {
         unsafe line.withUnsafeBytes { unsafe tokenkit_log(path, $0.baseAddress, $0.count) }
     }
 
-    /// The names of the codes that the module returns by itself.
+    /// The names of the return values that the module itself makes.
     private static func returnValue(_ code: CK_RV) -> StaticString {
         switch code {
         case CKR_OK: "CKR_OK"

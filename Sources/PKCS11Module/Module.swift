@@ -1,15 +1,15 @@
 internal import CCryptoki
 internal import CPKCS11Module
 
-// The module keeps two things: that `C_Initialize` was called, and the connections to its host. The host has all else.
-// AttributeMemory and BegunSignature are caches of its answers.
+// The module's state is that `C_Initialize` was called, and the connections to its host; AttributeMemory and BegunSignature cache
+// answers of the host. The host has all other state.
 
 /// The reason that a function failed.
 struct Failure: Error {
     let code: CK_RV
     /// The reason for the log, where the code does not tell it.
     let reason: StaticString
-    /// Whether there is a host, or should be.
+    /// Whether the failure concerns a host that exists, or should.
     let isHost: Bool
     /// Whether the host is known not to have read the call.
     let isUnread: Bool
@@ -86,9 +86,9 @@ enum Initialisation {
     }
 }
 
-/// Runs a function's body, logs what came of it, and gives C its return value.
+/// Runs a function's body, logs the result, and gives C the return value.
 ///
-/// The thread is not cancelled meanwhile: it would take its connection, or the finding of a host, with it.
+/// The thread cannot be cancelled meanwhile, since its connection, or the search for a host, would stay taken for ever.
 func perform(
     _ name: StaticString = #function, _ body: (inout CallContext) throws(Failure) -> Void
 ) -> CK_RV {
@@ -113,7 +113,7 @@ struct CallContext {
     let initialisation: UInt64
     /// Whether other threads' connections are waited for.
     var waits = true
-    /// Until when the call waits for all that it needs: a connection, a host, its answer.
+    /// The time until which the call waits for a host, a connection and the answer.
     var deadline = Deadline()
     var log: Log
 }

@@ -48,7 +48,7 @@ public func C_GetObjectSize(
     }
 }
 
-/// Tells every attribute that it can; of several failures the first is returned.
+/// Gives every attribute that can be told; of several failures the first is returned.
 @c @implementation
 public func C_GetAttributeValue(
     _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE, _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?,
@@ -56,7 +56,7 @@ public func C_GetAttributeValue(
 ) -> CK_RV {
     perform { context throws(Failure) in
         var call = PKCS11Call(.getAttributeValue, [UInt64(session), UInt64(object)])
-        // The session and the object are judged first, without attributes.
+        // Without valid attributes, the call is still sent: a wrong session or object is reported first.
         let isGiven = unsafe attributes != nil && 1...CK_ULONG(PKCS11Call.maximumAttributes) ~= count
         if isGiven, let attributes = unsafe attributes,
             try unsafe AttributeMemory.answer(session, object, attributes, Int(count), context)
@@ -122,7 +122,7 @@ public func C_FindObjects(
         let count = try unsafe required(count)
         guard unsafe objects != nil || limit == 0 else { throw argumentsBad }
         var found: CK_ULONG = 0
-        // A program may have room for more than a message has.
+        // A program's buffer may have room for more handles than one message.
         repeat {
             let part = min(limit - found, most)
             let reply = try Reply.ask(PKCS11Call(.findObjects, [UInt64(session), UInt64(part)]), &context)

@@ -1,9 +1,9 @@
 internal import CCryptoki
 
-/// A function that takes data and may give some back, by the two ways in which a program can give it: all at once, or in parts.
+/// The functions of an operation that takes data and may return some: for data all at once, and for data in parts.
 ///
-/// A message holds what most programs sign at once. What is longer is sent in parts, after the host has said that it can be done
-/// in one call, so that nothing comes of one that cannot.
+/// A message has room for the data that most programs sign at once. Longer data is sent in parts, after the host has confirmed
+/// that the data can be given in one call, so that a call that must fail has no effect.
 struct Operation {
     let whole: PKCS11Function
     let part: PKCS11Function
@@ -29,7 +29,7 @@ struct Operation {
         unsafe count == 0 || data != nil && count <= longestInput
     }
 
-    /// `C_Sign` and those like it: data in, output out.
+    /// `C_Sign` and its kin: data in, output out.
     func perform(
         _ session: CK_SESSION_HANDLE, _ data: UnsafeMutablePointer<UInt8>?, _ dataLength: CK_ULONG,
         _ output: UnsafeMutablePointer<UInt8>?, _ outputLength: UnsafeMutablePointer<CK_ULONG>?,
@@ -39,7 +39,7 @@ struct Operation {
             throw refused(session, context)
         }
         let call = PKCS11Call(whole, [UInt64(session), UInt64(dataLength)])
-        // A length is told without the data.
+        // The output's length is asked for without sending the data.
         guard unsafe output != nil else {
             return try unsafe call.output(output, outputLength, &context)
         }
@@ -62,10 +62,10 @@ struct Operation {
     /// Whether there is output before the end.
     private var givesParts: Bool { flag == CKF_ENCRYPT || flag == CKF_DECRYPT }
 
-    /// Sends data in parts, and puts the output of each behind the output before: never more than was sent, since parts
-    /// are whole blocks of any cipher, so that output and input may be one buffer.
+    /// Sends data in parts, and appends the output of each to the buffer. Parts are whole blocks of every cipher, so that there
+    /// is never more output than input sent, and both may share one buffer.
     ///
-    /// - Returns: how many bytes came.
+    /// - Returns: the number of output bytes.
     private func send(
         _ session: CK_SESSION_HANDLE, _ data: UnsafeMutablePointer<UInt8>?, _ count: CK_ULONG,
         to output: UnsafeMutablePointer<UInt8>?, _ room: CK_ULONG, _ context: inout CallContext
@@ -112,8 +112,8 @@ struct Operation {
             &context, sending: Secrets(signature, signatureLength))
     }
 
-    /// Ends the operation for arguments that are refused here: a function that fails ends its operation, whatever the
-    /// reason. PKCS #11 §5.8 to §5.14.
+    /// Ends the operation for arguments that are refused here: a function that fails for any reason ends its operation. PKCS #11
+    /// §5.8 to §5.14.
     private func refused(_ session: CK_SESSION_HANDLE, _ context: borrowing CallContext) -> Failure {
         var own = CallContext(initialisation: context.initialisation, log: Log("C_SessionCancel"))
         try? PKCS11Call(.sessionCancel, [UInt64(session), UInt64(flag)]).perform(&own)
@@ -160,7 +160,7 @@ struct Operation {
         guard dataLength > Operation.longestPart else {
             return try unsafe call.output(output, outputLength, &context, sending: Secrets(data, dataLength))
         }
-        // Whether there is room is known before any of it is sent.
+        // The room is checked before any data is sent.
         var needed: CK_ULONG = 0
         try unsafe call.output(nil, &needed, &context)
         let room = unsafe outputLength?.pointee ?? 0
@@ -171,7 +171,7 @@ struct Operation {
         unsafe outputLength?.pointee = try send(session, data, dataLength, to: output, room, &context)
     }
 
-    /// `C_SignFinal` and those like it.
+    /// `C_SignFinal` and its kin.
     func finish(
         _ session: CK_SESSION_HANDLE, _ output: UnsafeMutablePointer<UInt8>?,
         _ outputLength: UnsafeMutablePointer<CK_ULONG>?, _ context: inout CallContext

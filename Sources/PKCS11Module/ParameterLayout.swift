@@ -4,13 +4,13 @@ internal import CCryptoki
 enum ParameterLayout {
     /// Bytes that the mechanism's own section explains, such as an initialisation vector.
     case bytes
-    /// A structure, a letter for each of its fields:
+    /// A structure, with a letter for each of its fields:
     ///
-    /// `n` a number of type `CK_ULONG`, a handle or a type of such · `p` a pointer, and the number of bytes it points to · `q` the
-    /// same, the number first · `b` a `CK_BBOOL` or `CK_BYTE` · `v` 16 bytes · `w` 8 bytes · `.` up to where a number can begin
+    /// `n` a `CK_ULONG`, or a handle or type of that size · `p` a pointer, and the number of bytes it points to · `q` the same,
+    /// the number first · `b` a `CK_BBOOL` or `CK_BYTE` · `v` 16 bytes · `w` 8 bytes · `.` padding up to a multiple of 8 bytes
     case structure(StaticString)
-    /// A structure that points to further structures, or to where results go. No token here has such a mechanism, so that it is
-    /// refused by its type.
+    /// A structure that points to further structures, or to memory for results. No token here has such a mechanism, so that the
+    /// host refuses it by its type.
     case withheld
     /// An unknown mechanism, or one without a parameter.
     case unknown
@@ -76,8 +76,8 @@ enum ParameterLayout {
         case CKM_CONCATENATE_BASE_AND_KEY, CKM_EXTRACT_KEY_FROM_KEY: self = .structure("n")
         case hkdf.0...hkdf.1: self = .structure("bb.nnpnp")
 
-        // MARK: What points further: SSL 3, TLS, WTLS, PBE, PKCS #5, SP 800-108, KIP, CMS, OTP, RC2, RC5, GOST, KEA, Skipjack,
-        // ChaCha20, Salsa20, X3DH, the double ratchet, IKE.
+        // MARK: Withheld: SSL 3, TLS, WTLS, PBE, PKCS #5, SP 800-108, KIP, CMS, OTP, RC2, RC5, GOST, KEA, Skipjack, ChaCha20,
+        // Salsa20, X3DH, the double ratchet, IKE.
         case CKM_SSL3_PRE_MASTER_KEY_GEN...CKM_TLS_PRF, CKM_PBE_MD2_DES_CBC...(CKM_PBE_SHA1_RC2_40_CBC + 4),
             CKM_PKCS5_PBKD2, CKM_PBA_SHA1_WITH_SHA1_HMAC, CKM_WTLS_PRE_MASTER_KEY_GEN...CKM_TLS_KDF, CKM_CMS_SIG,
             CKM_KIP_DERIVE...CKM_KIP_MAC, CKM_SECURID, CKM_HOTP, CKM_ACTI, CKM_RC2_KEY_GEN...CKM_RC2_CBC_PAD,

@@ -102,7 +102,7 @@ public func C_SetPIN(
     }
 }
 
-// MARK: - Functions of the time before threads, §5.20
+// MARK: - Parallel function management, §5.20
 
 @c @implementation
 public func C_GetFunctionStatus(_ session: CK_SESSION_HANDLE) -> CK_RV {

@@ -4,18 +4,18 @@ package import Glibc
 package enum AtomicFile {
     /// The permissions of a file.
     package enum Mode {
-        /// Permissions that the process's umask still reduces.
+        /// Permissions that the process's umask reduces.
         case new(mode_t)
         /// Permissions regardless of the umask.
         case exact(mode_t)
 
-        /// For its owner alone.
+        /// Permissions for the owner only.
         package static let own = Mode.new(0o600)
     }
 
-    /// Puts a file in the place of one that may be there. A symbolic link in its place is replaced, not followed.
+    /// Writes a file, and replaces an existing one. A symbolic link in its place is replaced, not followed.
     ///
-    /// - Parameter isLasting: whether file and name are on the disk on return, which takes milliseconds.
+    /// - Parameter isLasting: whether file and name are on the disk on return, which costs milliseconds.
     package static func replace(
         _ path: String, with bytes: Span<UInt8>, mode: Mode = .own, isLasting: Bool = true
     ) throws(SystemError) {
@@ -24,7 +24,7 @@ package enum AtomicFile {
 
     /// Makes a file, unless it exists.
     ///
-    /// - Throws: `EEXIST` where there is one.
+    /// - Throws: `EEXIST` where it exists.
     package static func create(
         _ path: String, with bytes: Span<UInt8>, mode: Mode = .own, isLasting: Bool = true
     ) throws(SystemError) {
@@ -64,7 +64,7 @@ package enum AtomicFile {
         let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError() }
         defer { close(descriptor) }
-        // Some file systems cannot, and say so: the content is kept all the same.
+        // Some file systems cannot sync a folder, and return EINVAL. The content is kept all the same.
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw SystemError() }
     }
 }

@@ -1,6 +1,6 @@
-/// The time since the machine was started.
+/// The present run of the machine, since it was started.
 public enum Boot {
-    /// Another text each time the machine is started: letters, digits and hyphens. Nil where the kernel does not tell.
+    /// A text of letters, digits and hyphens that differs with each start of the machine. Nil where the kernel does not tell it.
     public static var identifier: String? {
         let text = KernelFile.text("/proc/sys/kernel/random/boot_id")?.prefix { !$0.isNewline }
         let isPlain = text.map { text in

@@ -1,13 +1,13 @@
 internal import CLinux
 internal import Glibc
 
-/// A program to be started with given resources alone: no other descriptor of this process, no blocked or ignored
-/// signal, and an environment that is built for it.
+/// A program to be started with only the given resources: no other descriptor of this process, no blocked or ignored signal, and
+/// an environment that is built for it.
 public struct ChildProgram: Sendable {
     /// The target of one of the program's descriptors.
     public enum Stream: Hashable, Sendable {
         case nothing
-        /// One of this process's.
+        /// A descriptor of this process.
         case descriptor(Int32)
     }
 
@@ -19,14 +19,14 @@ public struct ChildProgram: Sendable {
         case ownSession
     }
 
-    /// The file, from the root on.
+    /// The absolute path of the file.
     public let path: String
-    /// Its name first.
+    /// The arguments, the program's name first.
     public let arguments: [String]
-    /// Each as `NAME=value`.
+    /// The variables, each as `NAME=value`.
     public let environment: [String]
-    /// The program's first descriptors; it has no others. Those of this process must be above them, or in their own
-    /// places.
+    /// The program's descriptors, from 0 on. Descriptors of this process must have higher numbers than these, or the same as in
+    /// the program.
     public let streams: [Stream]
     public let belonging: Belonging
 

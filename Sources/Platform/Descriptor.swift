@@ -17,7 +17,7 @@ package enum Descriptor {
         try unsafe whole(bytes) { unsafe Glibc.send(socket, $0, $1, Int32(MSG_NOSIGNAL)) }
     }
 
-    /// Reads up to the end, at most `limit + 1` bytes: more than `limit` tells that there was more.
+    /// Reads up to the end, at most `limit + 1` bytes. More than `limit` bytes show that the limit was exceeded.
     package static func read(_ descriptor: Int32, limit: Int) throws(SystemError) -> [UInt8] {
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 64 << 10)

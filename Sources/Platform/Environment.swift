@@ -8,27 +8,27 @@ public enum Environment {
     /// environment is not trusted then.
     public static var isUntrusted: Bool { clinux_is_secure() != 0 }
 
-    /// The value of a variable; nil in a process that has more rights than who started it. Wraps `secure_getenv`.
+    /// The value of a variable; nil in a process that has more rights than its caller. Wraps `secure_getenv`.
     public static func variable(_ name: String) -> String? {
         unsafe clinux_getenv(name).flatMap { unsafe String(validatingCString: $0) }
     }
 
     private static let withheld = Mutex<Set<String>>([])
 
-    /// Keeps a variable that has a secret from every program that is started from now on.
+    /// Keeps a variable from every program that is started from now on, such as one with a secret.
     public static func withhold(_ name: String) {
         withheld.withLock { _ = $0.insert(name) }
     }
 
-    /// All variables that are not withheld, each as `NAME=value`: for programs with unknown needs.
+    /// All variables that are not withheld, each as `NAME=value`, for programs with unknown needs.
     public static var all: [String] {
         guard !isUntrusted else { return [] }
         let withheld = withheld.withLock { $0 }
         return pairs.filter { !withheld.contains($0.name) }.map { "\($0.name)=\($0.value)" }
     }
 
-    /// The variables that a program needs which asks a person, as pinentry does: where the person is, in which language, and how things
-    /// look there.
+    /// The variables that a program needs to ask a person, as pinentry does: the person's terminal or display, language and
+    /// appearance.
     public static var ofPerson: [String: String] {
         guard !isUntrusted else { return [:] }
         let withheld = withheld.withLock { $0 }
@@ -44,7 +44,7 @@ public enum Environment {
         "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TERM", "COLORTERM", "GPG_TTY", "DISPLAY", "WAYLAND_DISPLAY",
         "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "DESKTOP_SESSION", "PINENTRY_USER_DATA", "INSIDE_EMACS",
     ]
-    /// Toolkits have their themes and ways of input in variables of their own.
+    /// Toolkits have their own variables for themes and input methods.
     private static let prefixesOfPerson = ["LC_", "XDG_", "GTK_", "QT_", "KDE_", "GDK_", "XCURSOR_"]
 
     private static var pairs: [(name: String, value: String)] {
@@ -61,14 +61,13 @@ public enum Environment {
 
     // MARK: Programs
 
-    /// The folders of programs for a process that has no PATH, or does not trust it.
+    /// The folders of programs for a process that has no PATH, or must not trust it.
     public static let standardPath = "/usr/local/bin:/usr/bin:/bin"
 
     /// The file of a program.
     ///
-    /// - Parameter name: a name that is looked up in `PATH`, of which folders that depend on the current one are left out; or the path
-    ///   of the file, from the root on.
-    /// - Returns: nil where there is none that may be run.
+    /// - Parameter name: a name that is looked up in the absolute folders of `PATH`, or the absolute path of the file.
+    /// - Returns: nil where there is no executable file.
     public static func program(_ name: String) -> String? {
         if name.contains("/") { return name.hasPrefix("/") && isExecutable(name) ? name : nil }
         guard !name.isEmpty else { return nil }

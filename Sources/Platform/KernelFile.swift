@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Short files in which the kernel tells about itself and this process, proc(5).
+/// The kernel's short files about itself and this process, proc(5).
 enum KernelFile {
-    /// The text of one; nil where it cannot be read.
+    /// The text of a file; nil where it cannot be read.
     static func text(_ path: String) -> String? {
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }

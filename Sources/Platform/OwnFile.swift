@@ -2,9 +2,9 @@ internal import Glibc
 
 /// Small files that belong to this user, and that no other user can write.
 package enum OwnFile {
-    /// The content; nil for an empty file, one of more than `limit` bytes, or one that another could have written.
+    /// The content; nil for an empty file, a file of more than `limit` bytes, or a file that another user can write.
     package static func read(_ path: String, limit: Int) -> [UInt8]? {
-        // A pipe put in its place must not keep anybody waiting.
+        // O_NONBLOCK, so that a pipe in the file's place does not block.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
@@ -30,7 +30,7 @@ package enum OwnFile {
         return names
     }
 
-    /// Whether the path is a folder that only this user can put files in.
+    /// Whether the path is a folder in which only this user can create files.
     package static func isOwnFolder(_ path: String) -> Bool {
         var information = stat()
         return unsafe lstat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR && isOwn(information)

@@ -8,12 +8,12 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
         self.number = number
     }
 
-    /// The error of the call just made.
+    /// The error of the last call.
     public init() {
         self.init(errno)
     }
 
-    /// The system's words for it, in lower case: they stand in the middle of a sentence.
+    /// The system's text of the error, in lower case for the middle of a sentence.
     public var reason: String {
         unsafe strerror(number).map { unsafe String(cString: $0).lowercased() } ?? "error \(number)"
     }

@@ -11,7 +11,7 @@ public struct User: Sendable {
     /// The user whose rights this process has.
     public static var effective: User { User(geteuid()) }
 
-    /// Nil where the number is in no user database.
+    /// The name; nil where the number is in no user database.
     public var name: String? { entry.name }
 
     /// The home folder in the user database; nil for an unknown number.
@@ -38,8 +38,8 @@ public struct User: Sendable {
     /// The name, or the number of a user without one.
     public var text: String { name ?? "the user with number \(number)" }
 
-    /// Whether the number stands for every user that this process's namespace has no number for, root of the machine maybe among
-    /// them: the overflow user, user_namespaces(7).
+    /// Whether the number is that of the overflow user, which stands for every user without a number in this process's namespace,
+    /// possibly the machine's root. user_namespaces(7).
     public var isUnmapped: Bool {
         guard number == Self.overflow, let map = KernelFile.text("/proc/self/uid_map") else { return false }
         return !map.split(whereSeparator: \.isNewline).contains { line in

@@ -2,7 +2,7 @@ internal import KeychainModel
 internal import Foundation
 internal import ItemDictionaries
 
-/// The parameters of a call: the values of its dictionary, and beside them the context in which they are used.
+/// The parameters of a call: the values of its dictionary, and the authentication context that the dictionary has.
 struct CallParameters {
     var dictionary: ItemDictionary
     let context: LAContext?

@@ -1,5 +1,5 @@
-// The names that code written for Apple platforms uses, with the strings that they stand for there. SecItem.h,
-// SecItemPriv.h; keychain semantics 1.1 to 1.5.
+// Apple's constants with the strings that they have on Apple platforms. SecItem.h, SecItemPriv.h; keychain semantics 1.1
+// to 1.5.
 
 // MARK: Item classes, the values of ``kSecClass``
 
@@ -59,7 +59,7 @@ public let kSecAttrCanWrap: CFString = "wrap"
 public let kSecAttrCanUnwrap: CFString = "unwp"
 public let kSecAttrTokenID: CFString = "tkid"
 
-// Those of Apple's that no item has here: a dictionary with one is refused.
+// Apple's attributes that no item has here. A dictionary with one of them is refused.
 
 public let kSecAttrSyncViewHint: CFString = "vwht"
 public let kSecAttrAccess: CFString = "acls"
@@ -68,7 +68,7 @@ public let kSecAttrSalt: CFString = "salt"
 public let kSecAttrRounds: CFString = "rounds"
 public let kSecAttrPersistentReference: CFString = "persistref"
 
-// Those that SecItem's own headers know, for what files of older keychains have.
+// Attributes of older keychain files, which only SecItem's own headers know.
 
 public let kSecAttrAlias: CFString = "alis"
 public let kSecAttrHasCustomIcon: CFString = "cusi"
@@ -155,7 +155,7 @@ public let kSecAttrKeyTypeEC: CFString = "73"
 public let kSecAttrKeyTypeECDSA: CFString = "73"
 public let kSecAttrKeyTypeECSECPrimeRandom: CFString = "73"
 public let kSecAttrKeyTypeAES: CFString = "2147483649"
-/// Not Apple's, who have no name for it: a symmetric key that signs and verifies by HMAC.
+/// A symmetric key that signs and verifies by HMAC. Apple has no constant for it.
 public let kSecAttrKeyTypeHMAC: CFString = "91"
 // Keys of these types are in no keychain here: generating or importing one is refused by its type.
 public let kSecAttrKeyTypeDES: CFString = "14"
@@ -167,7 +167,7 @@ public let kSecAttrKeyTypeCAST: CFString = "56"
 public let kSecPrivateKeyAttrs: CFString = "private"
 public let kSecPublicKeyAttrs: CFString = "public"
 
-// MARK: What a search matches beside attributes, and how many items it gives
+// MARK: Conditions of a search beside attributes, and its limit
 
 public let kSecMatchPolicy: CFString = "m_Policy"
 public let kSecMatchItemList: CFString = "m_ItemList"
@@ -188,7 +188,7 @@ public let kSecMatchLimit: CFString = "m_Limit"
 public let kSecMatchLimitOne: CFString = "m_LimitOne"
 public let kSecMatchLimitAll: CFString = "m_LimitAll"
 
-// MARK: What a call gives back
+// MARK: The parts of a result
 
 public let kSecReturnData: CFString = "r_Data"
 public let kSecReturnAttributes: CFString = "r_Attributes"
@@ -201,7 +201,7 @@ public let kSecValueData: CFString = "v_Data"
 public let kSecValueRef: CFString = "v_Ref"
 public let kSecValuePersistentRef: CFString = "v_PersistentRef"
 
-// MARK: How a call is carried out
+// MARK: Rules for a call
 
 public let kSecUseItemList: CFString = "u_ItemList"
 public let kSecUseKeychain: CFString = "u_Keychain"

@@ -19,11 +19,11 @@ public typealias CFOptionFlags = UInt
 public typealias CFAbsoluteTime = TimeInterval
 public typealias CFTimeInterval = TimeInterval
 
-/// Memory is Swift's own business here; only `nil` and `kCFAllocatorDefault` exist.
+/// A type without values, since Swift allocates the memory: only `nil` and `kCFAllocatorDefault` exist.
 public enum CFAllocator: Sendable {}
 
 public var kCFAllocatorDefault: CFAllocator? { nil }
-// Code for Apple's platforms unwraps them.
+// Code for Apple's platforms expects implicitly unwrapped optionals.
 // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
 public var kCFBooleanTrue: CFBoolean! { NSNumber(value: true) }
 // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
@@ -31,7 +31,7 @@ public var kCFBooleanFalse: CFBoolean! { NSNumber(value: false) }
 
 /// The failure of a call: a result code, and a text for people.
 ///
-/// It is the class of Foundation itself, since Foundation takes `catch let error as NSError` for a pattern that no error escapes.
+/// It is Foundation's own class, since with Foundation `catch let error as NSError` catches every error.
 public typealias CFError = NSError
 public typealias CFErrorDomain = CFString
 
@@ -43,7 +43,7 @@ public func CFErrorGetDomain(_ error: CFError) -> CFErrorDomain! { error.domain 
 public func CFErrorCopyUserInfo(_ error: CFError) -> CFDictionary! { error.userInfo as CFDictionary }
 public func CFErrorCopyDescription(_ error: CFError) -> CFString! { error.localizedDescription }
 
-/// The place where a function that Apple's platforms have for Objective-C puts its error.
+/// The place for the error of a function that Apple's platforms share with Objective-C.
 public typealias NSErrorPointer = UnsafeMutablePointer<NSError?>?
 
 /// The C type of a truth value, which Foundation for Linux does not have.

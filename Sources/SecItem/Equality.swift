@@ -3,7 +3,7 @@ internal import Foundation
 internal import SecureBytes
 internal import SystemCrypto
 
-// What makes two references the same: CFEqual, and `==` and sets of Swift.
+// The equality of references: CFEqual, `==` and hashing.
 
 /// Whether two objects are equal: keys, certificates and the other types here by their content, all others as
 /// Foundation has it.
@@ -56,7 +56,7 @@ extension SecIdentity: Hashable {
 }
 
 extension SecAccessControl: Hashable {
-    /// One that no item can have is equal to itself alone.
+    /// A refused access control, which no item can have, is equal to itself alone.
     public static func == (left: SecAccessControl, right: SecAccessControl) -> Bool {
         guard left !== right, let control = try? left.control else { return left === right }
         return control == (try? right.control)

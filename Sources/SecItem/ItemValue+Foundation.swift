@@ -5,7 +5,7 @@ internal import SecureBytes
 internal import SystemCrypto
 
 extension ItemValue {
-    /// The meaning of a value in an Apple dictionary; `key` is for the error.
+    /// The value of an Apple dictionary's value; `key` is the key that an error names.
     init(_ value: Any, for key: String) throws(KeychainError) {
         if let reference = try ItemReference(value) {
             self = .reference(reference)
@@ -81,7 +81,7 @@ extension ItemValue {
 extension [String: Any] {
     /// The entries of a dictionary that a program gave.
     ///
-    /// - Throws: `errSecParam` where a key of it is no text.
+    /// - Throws: `errSecParam` where a key of the dictionary is not text.
     init(_ dictionary: CFDictionary) throws(KeychainError) {
         guard let entries = dictionary as? [String: Any] else {
             throw KeychainError(.param, "a key of the dictionary is not text")
@@ -98,7 +98,7 @@ extension ItemDictionary {
     init(foundation dictionary: [String: Any]) throws(KeychainError) {
         self.init()
         for (key, value) in dictionary {
-            // What may be a secret is copied to where it is overwritten.
+            // Data that may be secret is copied into memory that is overwritten.
             if key == kSecValueData, let data = value as? Data {
                 self[key] = .secret(SharedSecret(Secret(copying: data)))
             } else if key == kSecMatchSearchList, let list = value as? [Any] {
@@ -109,9 +109,9 @@ extension ItemDictionary {
         }
     }
 
-    /// The keychains of a search list. One that cannot be opened is left out, as one of the user's own list is.
+    /// The keychains of a search list. A keychain that cannot be opened is left out, as in the user's own search list.
     ///
-    /// - Throws: where none can be opened, what the first of them failed with.
+    /// - Throws: the error of the first keychain, where none can be opened.
     private static func members(of list: [Any]) throws(KeychainError) -> [ItemValue] {
         var members: [ItemValue] = []
         var failure: KeychainError?
@@ -137,7 +137,7 @@ extension ItemDictionary {
 }
 
 extension ItemReference {
-    /// The reference that an object of this interface stands for; nil for any other value.
+    /// The reference for an object of this interface; nil for any other value.
     init?(_ value: Any) throws(KeychainError) {
         switch value {
         case let certificate as SecCertificate:
@@ -182,7 +182,7 @@ extension ItemReference {
 }
 
 extension Data {
-    /// Bytes that the caller keeps from here on.
+    /// A copy of a secret for the caller, which is no longer overwritten.
     init(copying secret: borrowing Secret) {
         self.init(count: secret.count)
         let bytes = secret.bytes
@@ -191,7 +191,7 @@ extension Data {
 }
 
 extension Secret {
-    /// The caller's bytes, with no copy left on the way.
+    /// A secret of the caller's bytes, without another copy of them.
     init(copying data: Data) {
         self.init(capacity: data.count) { output in for byte in data { output.append(byte) } }
     }

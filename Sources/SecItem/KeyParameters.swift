@@ -4,7 +4,7 @@ internal import ItemDictionaries
 internal import SecureBytes
 internal import SystemCrypto
 
-/// A dictionary's parameters of a key to be read or made. Unknown ones are refused.
+/// A dictionary's parameters of a key to be read or made. Unknown parameters are refused.
 struct KeyParameters {
     let bits: Int?
     private let type: KeyType
@@ -13,7 +13,7 @@ struct KeyParameters {
     private let dictionary: [String: Any]
     private let parts: [CFString]
 
-    /// - Parameter parts: the keys of dictionaries that concern one half of a pair alone.
+    /// - Parameter parts: the keys of nested dictionaries, each for one half of a pair.
     init(_ dictionary: CFDictionary, parts: [CFString] = []) throws(KeychainError) {
         let dictionary = try [String: Any](dictionary)
         self.dictionary = dictionary
@@ -30,7 +30,7 @@ struct KeyParameters {
         for part in parts { _ = try CallParameters(self.dictionary(of: part)).dictionary.keyAttributes() }
     }
 
-    /// The parameters of one half: its own before those of both.
+    /// The parameters of one half. Its own override those for both halves.
     private func dictionary(of part: CFString) throws(KeychainError) -> [String: Any] {
         var general = dictionary
         for part in parts { general[part] = nil }
@@ -41,10 +41,10 @@ struct KeyParameters {
         return general.merging(own) { $1 }
     }
 
-    /// Whether the key has no halves.
+    /// Whether the key is symmetric, and so has no halves.
     var isSymmetric: Bool { type == .aes || type == .hmac }
 
-    /// A symmetric key of the type. The attributes that are given are its own.
+    /// A new symmetric key of the type, with the given attributes.
     ///
     /// - Throws: `errSecParam` for another class of key, and for attributes of a half.
     func symmetricKey() throws(KeychainError) -> NewItem {
@@ -103,13 +103,13 @@ struct KeyParameters {
     /// - Parameter part: the key of the dictionary that concerns this half alone; nil for a key without halves.
     @discardableResult
     func keep(_ key: SecKey.Material, _ part: CFString? = nil) throws(KeychainError) -> SecKey? {
-        // Public keys are kept only where that is said of them.
+        // A public key is kept only if its own dictionary says so.
         let own = part.flatMap { dictionary[$0] as? [String: Any] }
         let isPermanent =
             own?[kSecAttrIsPermanent] ?? (part == kSecPublicKeyAttrs ? nil : dictionary[kSecAttrIsPermanent])
         guard isPermanent as? Bool ?? false else { return nil }
         var item = try part.map { part throws(KeychainError) in try dictionary(of: part) } ?? dictionary
-        // They follow from the key.
+        // These attributes follow from the key.
         for key in [kSecAttrKeyType, kSecAttrKeySizeInBits, kSecAttrIsPermanent, kSecAttrKeyClass] { item[key] = nil }
         item[kSecClass] = kSecClassKey
         item[kSecValueRef] = SecKey(key)

@@ -14,15 +14,15 @@ enum Keychains {
 
     private static let own = Host(process)
 
-    /// The host's face over them.
+    /// The host's service over these keychains.
     static var host: any KeychainService { own }
 
-    /// The context of calls that do not go through the host's face yet.
+    /// The authentication context of calls that do not use the host's service.
     static func authentication(of request: RequestContext) throws(KeychainError) -> AuthenticationContext {
         try own.authentication(of: request)
     }
 
-    /// This program, as one that calls the functions of SecKeychain.h.
+    /// This program, as a caller of the functions of SecKeychain.h.
     static let caller = KeychainCaller(host)
 
     static var interaction: Interaction { caller.interaction }
@@ -37,7 +37,7 @@ enum Keychains {
 
     /// The circumstances of a call.
     ///
-    /// - Parameter context: the context that the call brings.
+    /// - Parameter context: the context that the program gives with the call.
     static func request(_ context: LAContext?) -> RequestContext {
         context?.request ?? RequestContext(questions: interaction.isAllowed ? .byHost : .never)
     }
@@ -69,7 +69,7 @@ enum Keychains {
 
     /// The external representation of a private key that a keychain has.
     ///
-    /// - Throws: `errSecDataNotAvailable` for one that stays where it is.
+    /// - Throws: `errSecDataNotAvailable` for a key that cannot leave its keychain.
     static func data(of item: Item, _ context: LAContext?) throws(KeychainError) -> CFData? {
         let query: ItemDictionary = ["v_PersistentRef": .data(item.reference.encoded()), "r_Data": .bool(true)]
         guard case .secret(let shared)? = try copyMatching(query, context) else { return nil }

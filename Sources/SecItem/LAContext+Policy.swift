@@ -25,7 +25,7 @@ public enum LABiometryType: Int, Sendable {
 }
 
 extension LAContext {
-    /// Has a person show that they are the owner, on the calling thread.
+    /// Has a person prove to be the owner, on the calling thread.
     func evaluate(_ policy: LAPolicy, _ reason: String) throws(LAError) {
         let keychain = try keychain(for: policy)
         do throws(KeychainError) {

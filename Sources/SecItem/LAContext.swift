@@ -7,7 +7,7 @@ internal import SecureBytes
 internal import Synchronization
 internal import TokenKit
 
-/// The answers that a program has in advance, given as ``kSecUseAuthenticationContext`` for any number of calls. The
+/// The answers that a program gives in advance, as ``kSecUseAuthenticationContext``, for any number of calls. It is the
 /// part of Apple's LocalAuthentication that keychains need.
 open class LAContext: NSObject, @unchecked Sendable {
     private struct Settings {
@@ -21,7 +21,7 @@ open class LAContext: NSObject, @unchecked Sendable {
     }
 
     private let settings = Mutex(Settings())
-    /// The number under which the host keeps that a person has proved to be present, and the refused credentials.
+    /// The number under which the host records proofs of presence and refused credentials.
     private let number = AuthenticationNumber.next()
 
     public override init() {}
@@ -42,25 +42,25 @@ open class LAContext: NSObject, @unchecked Sendable {
         set { settings.withLock { $0.localizedReason = newValue } }
     }
 
-    /// The prompts have buttons of their own: the title is kept, and not shown.
+    /// The title is kept, and not shown: prompts have buttons of their own.
     open var localizedFallbackTitle: String? {
         get { settings.withLock { $0.localizedFallbackTitle } }
         set { settings.withLock { $0.localizedFallbackTitle = newValue } }
     }
 
-    /// The prompts have buttons of their own: the title is kept, and not shown.
+    /// The title is kept, and not shown: prompts have buttons of their own.
     open var localizedCancelTitle: String? {
         get { settings.withLock { $0.localizedCancelTitle } }
         set { settings.withLock { $0.localizedCancelTitle = newValue } }
     }
 
-    /// Kept, and without effect: without biometrics nothing is reused.
+    /// The value is kept without effect: there are no biometrics to reuse.
     open var touchIDAuthenticationAllowableReuseDuration: TimeInterval {
         get { settings.withLock { $0.touchIDAuthenticationAllowableReuseDuration } }
         set { settings.withLock { $0.touchIDAuthenticationAllowableReuseDuration = newValue } }
     }
 
-    /// Gives the PIN or password, or takes it back.
+    /// Sets the PIN or password for the calls, or removes it if nil.
     ///
     /// - Returns: whether credentials of the kind can be given.
     @discardableResult
@@ -71,7 +71,7 @@ open class LAContext: NSObject, @unchecked Sendable {
         return true
     }
 
-    /// Whether a credential of the kind was given, and not refused since.
+    /// Whether a credential of the kind is set and has not been refused.
     open func isCredentialSet(_ type: LACredentialType) -> Bool {
         guard let kind = type.kind else { return false }
         return (try? authentication)?.hasCredential(kind) ?? false
@@ -96,7 +96,7 @@ open class LAContext: NSObject, @unchecked Sendable {
 
     /// Whether the policy can be evaluated. Asks no person.
     ///
-    /// - Parameter error: gets why not.
+    /// - Parameter error: receives the reason if it cannot.
     open func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool {
         do throws(LAError) {
             _ = try keychain(for: policy)
@@ -107,12 +107,12 @@ open class LAContext: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Has a person show that they are the owner, with the credentials of the context or by asking.
+    /// Has a person prove to be the owner, with the credentials of the context or by asking.
     ///
-    /// A context for which somebody has done so is not asked again while the keychain stays unlocked.
+    /// After a proof, the same context needs no other one while the keychain stays unlocked.
     ///
     /// - Parameters:
-    ///   - localizedReason: what the prompt says that it is for: it completes "password to …".
+    ///   - localizedReason: the purpose that the prompt names: it completes "password to …".
     ///   - reply: called on a thread of its own.
     open func evaluatePolicy(
         _ policy: LAPolicy, localizedReason: String, reply: @escaping @Sendable (Bool, (any Error)?) -> Void
@@ -128,7 +128,7 @@ open class LAContext: NSObject, @unchecked Sendable {
         if !isStarted { reply(false, LAError(.systemCancel, "no thread could be started to ask on")) }
     }
 
-    /// Has a person show that they are the owner, as ``evaluatePolicy(_:localizedReason:reply:)`` does.
+    /// Has a person prove to be the owner, as ``evaluatePolicy(_:localizedReason:reply:)`` does.
     ///
     /// - Throws: ``LAError``.
     @discardableResult
@@ -142,7 +142,7 @@ open class LAContext: NSObject, @unchecked Sendable {
 
     var isInvalidated: Bool { settings.withLock { $0.isInvalidated } }
 
-    /// The circumstances of a call that brings the context.
+    /// The circumstances of a call with this context.
     var request: RequestContext {
         let (isSilent, credentials) = settings.withLock { ($0.interactionNotAllowed, $0.credentials) }
         return RequestContext(
@@ -150,7 +150,7 @@ open class LAContext: NSObject, @unchecked Sendable {
             credentials: credentials.map { RequestContext.Credential($0, $1.secret.clone()) }, authentication: number)
     }
 
-    /// The context for calls that do not go through the host's face yet.
+    /// The authentication context for calls that do not use the host's service.
     var authentication: AuthenticationContext {
         get throws(KeychainError) { try Keychains.authentication(of: request) }
     }
@@ -164,7 +164,7 @@ public struct LACredentialType: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The password that an item wants beside its keychain's.
+    /// The password of an item, beside its keychain's.
     public static let applicationPassword = LACredentialType(rawValue: 0)
     /// A card's PIN.
     public static let smartCardPIN = LACredentialType(rawValue: -3)

@@ -1,6 +1,6 @@
 public import Foundation
 
-// The functions that take data, for Foundation's: Swift for Linux has no conversion to ``CFData`` that need not be written down.
+// The functions that take data, for `NSData`, which Swift for Linux does not convert to ``CFData`` implicitly.
 
 public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: NSData) -> SecCertificate? {
     SecCertificateCreateWithData(allocator, data as CFData)

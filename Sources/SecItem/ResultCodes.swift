@@ -83,7 +83,7 @@ public let errSecCertificateNotValidYet: OSStatus = -67819
 public let errSecCertificateRevoked: OSStatus = -67820
 public let errSecNotTrusted: OSStatus = -67843
 
-// What nothing here gives, and programs that tell apart what they get have a case for.
+// Codes that no function here returns, for programs that switch over them.
 public let errSecConversionError: OSStatus = -67594
 public let errSecFileTooBig: OSStatus = -67597
 public let errSecInvalidData: OSStatus = -67673

@@ -8,12 +8,12 @@ public final class SecAccessControl: Sendable {
         content = .success(control)
     }
 
-    /// A control that no item can have, so that none is stored without its protection.
+    /// A refused access control: an item that is to have it is not stored, rather than stored without protection.
     fileprivate init(refused error: KeychainError) {
         content = .failure(error)
     }
 
-    /// - Throws: why no item can have it.
+    /// - Throws: the reason why no item can have this access control.
     var control: AccessControl {
         get throws(KeychainError) { try content.get() }
     }
@@ -41,14 +41,14 @@ public struct SecAccessControlCreateFlags: OptionSet, Sendable {
     public static let applicationPassword = SecAccessControlCreateFlags(rawValue: 1 << 31)
 }
 
-/// An access control.
+/// Creates an access control.
 ///
-/// One for which biometrics or another device are needed, of which there are none here, is made all the same, and refused with
-/// `errSecUnimplemented` where an item is to have it. A program that found nil in its place would leave the key out of the
-/// dictionary, and so store the item without protection.
+/// Flags for biometrics or another device, which do not exist here, give an access control as well, but an item that is to
+/// have it is refused with `errSecUnimplemented`. A program that got nil would leave the key out of the dictionary, and so
+/// store the item without protection.
 ///
-/// - Parameter error: gets why there is none, for a protection that does not exist, or flags that exclude each other. A caller who gives
-///   no place for it gets an access control, which is refused with that error where an item is to have it.
+/// - Parameter error: receives the error for a protection that does not exist, or for flags that exclude each other. If it is
+///   nil, the function returns an access control even then, and an item that is to have it is refused with that error.
 public func SecAccessControlCreateWithFlags(
     _ allocator: CFAllocator?, _ protection: Any, _ flags: SecAccessControlCreateFlags,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?

@@ -5,7 +5,7 @@ internal import SystemCrypto
 /// An X.509 certificate.
 public final class SecCertificate: Sendable {
     let certificate: Certificate
-    /// The item it was found as; nil for one that was made of data.
+    /// The item that it was found as; nil for a certificate that was made from data.
     let item: Item?
 
     init(_ certificate: Certificate, item: Item? = nil) {
@@ -53,7 +53,7 @@ public func SecCertificateCopyEmailAddresses(
     return errSecSuccess
 }
 
-/// The public key; nil for one of a kind that is not known.
+/// The public key; nil for a key of an unknown kind.
 public func SecCertificateCopyKey(_ certificate: SecCertificate) -> SecKey? {
     (try? PublicKey(spki: certificate.certificate.spki)).map { SecKey(.publicKey($0)) }
 }

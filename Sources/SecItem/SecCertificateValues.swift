@@ -37,10 +37,10 @@ public let kSecOIDEmailAddress: CFString = "1.2.840.113549.1.9.1"
 
 /// The fields of a certificate by their object identifiers, each a dictionary of its type, label and value.
 ///
-/// Times are numbers of seconds since the beginning of 2001; key usage is a number, whose bit 0 is digitalSignature; purposes are the
-/// contents of their object identifiers. Other extensions are not among them.
+/// Times are numbers of seconds since the beginning of 2001; key usage is a number, whose bit 0 is digitalSignature;
+/// purposes are the contents of their object identifiers. Extensions without a constant here are left out.
 ///
-/// - Parameter keys: the fields that are wanted; all of them if nil. What is not known is left out.
+/// - Parameter keys: the fields that are wanted; all of them if nil. Unknown ones are ignored.
 public func SecCertificateCopyValues(
     _ certificate: SecCertificate, _ keys: CFArray?, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFDictionary? {

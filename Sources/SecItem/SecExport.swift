@@ -4,17 +4,18 @@ internal import KeychainHost
 internal import SecureBytes
 internal import SystemCrypto
 
-/// Writes certificates, keys and identities as a file has them.
+/// Encodes certificates, keys and identities in a file format.
 ///
 /// - Parameters:
 ///   - secItemOrArray: a ``SecCertificate``, ``SecKey`` or ``SecIdentity``, or an array of them.
-///   - outputFormat: for ``SecExternalFormat/formatUnknown``, what one thing usually comes in: X.509, PKCS #12, OpenSSL's format, or
-///     for a private key with a passphrase PKCS #8; a sequence of PEM for several.
-///   - keyParams: the passphrase. PKCS #12, wrapped PKCS #8 and private keys of OpenSSH need one; in a sequence of PEM private keys
-///     are encrypted where there is one.
-///   - exportedData: untouched where the function fails.
-/// - Returns: `errSecDataNotAvailable` for a key that is on a card or not extractable, `errSecKeyIsSensitive` for one that leaves only
-///   encrypted, `errSecPassphraseRequired`, `errSecUnsupportedFormat`; `errSecParam` for what the format has no place for.
+///   - outputFormat: the format. ``SecExternalFormat/formatUnknown`` chooses the usual one: for a single object X.509, PKCS #12,
+///     OpenSSL's format, or PKCS #8 for a private key with a passphrase; for several objects a sequence of PEM.
+///   - keyParams: the passphrase. PKCS #12, wrapped PKCS #8 and private keys of OpenSSH need one; in a sequence of PEM, private
+///     keys are encrypted only with one.
+///   - exportedData: unchanged where the function fails.
+/// - Returns: `errSecDataNotAvailable` for a key that is on a card or not extractable, `errSecKeyIsSensitive` for a key that
+///   may leave only encrypted, `errSecPassphraseRequired`, `errSecUnsupportedFormat`; `errSecParam` for an object that the
+///   format cannot hold.
 @discardableResult
 public func SecItemExport(
     _ secItemOrArray: Any, _ outputFormat: SecExternalFormat, _ flags: SecItemImportExportFlags,
@@ -37,7 +38,7 @@ private struct ItemExport {
     private let parameters: KeyFileParameters
     private let isArmored: Bool
 
-    /// - Throws: `errSecParam` for what can be in no file.
+    /// - Throws: `errSecParam` for an object that no file can hold.
     init(_ objects: [Any], _ parameters: KeyFileParameters, isArmored: Bool) throws(KeychainError) {
         (self.parameters, self.isArmored) = (parameters, isArmored)
         for object in objects {
@@ -99,7 +100,7 @@ private struct ItemExport {
         }
     }
 
-    // MARK: What a format has a place for
+    // MARK: Limits of the formats
 
     private var hasCertificatesAlone: Bool { privateKeys.isEmpty && publicKeys.isEmpty }
 
@@ -153,7 +154,7 @@ private struct ItemExport {
         return text
     }
 
-    /// The content of a PKCS#12 file. Certificates without their keys are added like intermediate ones.
+    /// The content of a PKCS #12 file. Certificates without keys are added as intermediate ones.
     private func pkcs12() throws(KeychainError) -> [UInt8] {
         try require(publicKeys.isEmpty, "a public key goes into PKCS #12 only with its certificate")
         try require(!privateKeys.isEmpty, "PKCS #12 is written for private keys and their certificates")
@@ -178,9 +179,10 @@ private struct ItemExport {
 }
 
 extension SecKey {
-    /// The private key, which is to leave its keychain.
+    /// The private key, to leave its keychain.
     ///
-    /// - Throws: `errSecDataNotAvailable` for one that stays where it is, `errSecKeyIsSensitive` for one that is not to leave plain.
+    /// - Throws: `errSecDataNotAvailable` for a key that cannot leave its keychain, `errSecKeyIsSensitive` for a key that must not
+    ///   leave it unencrypted.
     fileprivate func exported(encrypted: Bool = true) throws(KeychainError) -> PrivateKey {
         switch material {
         case .privateKey(let key): return key
@@ -202,7 +204,7 @@ extension SecKey {
         }
     }
 
-    /// PKCS #1 of an RSA key, SEC 1 of an EC key, PKCS #8 of others: what OpenSSL wrote first of each.
+    /// PKCS #1 for an RSA key, SEC 1 for an EC key, PKCS #8 for others: OpenSSL's first format for each.
     fileprivate func plainEncoding(inPEM: Bool) throws(KeychainError) -> Secret {
         let key = try exported(encrypted: false)
         let label =

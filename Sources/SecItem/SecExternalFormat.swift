@@ -40,7 +40,7 @@ public enum SecExternalItemType: UInt32, Sendable {
     case itemTypePublicKey = 2
     case itemTypeSessionKey = 3
     case itemTypeCertificate = 4
-    /// Things of several kinds, or several things.
+    /// Objects of several kinds, or several of one kind.
     case itemTypeAggregate = 5
 }
 
@@ -111,7 +111,7 @@ struct KeyFileParameters {
     /// The attributes of private keys.
     let attributes: Attributes
 
-    /// - Throws: `errSecParam` for another version or a value of a wrong kind; as ``requireNoAccess(_:)``.
+    /// - Throws: `errSecParam` for another version or a value of a wrong kind; the error of ``requireNoAccess(_:)``.
     init(_ parameters: UnsafePointer<SecItemImportExportKeyParameters>?) throws(KeychainError) {
         guard let given = unsafe parameters?.pointee else {
             (flags, passphrase, prompt, attributes) = ([], nil, nil, [:])
@@ -156,13 +156,13 @@ struct KeyFileParameters {
 }
 
 extension KeyFileParameters {
-    /// The source of the passphrase of a file that is read.
+    /// The source of the passphrase for an import.
     var source: FilePassphrase.Source {
         if let passphrase { return .given(passphrase) }
         return flags.contains(.securePassphrase) ? .asking(Keychains.authentication) : .none
     }
 
-    /// The passphrase of a file that is written.
+    /// The passphrase for an export.
     ///
     /// - Throws: `errSecPassphraseRequired`.
     func newPassphrase() throws(KeychainError) -> SharedSecret {
@@ -188,7 +188,7 @@ extension KeychainError {
 extension Secret {
     /// The passphrase of a file, as a program gives it.
     ///
-    /// - Throws: `errSecParam` for what is neither text nor data.
+    /// - Throws: `errSecParam` for a value that is neither text nor data.
     init(passphrase value: Any) throws(KeychainError) {
         switch value {
         case let text as String:

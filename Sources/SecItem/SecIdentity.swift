@@ -13,7 +13,7 @@ public final class SecIdentity: Sendable {
     let halves: Halves
     private let context: LAContext?
 
-    /// - Parameter context: what the key is used with.
+    /// - Parameter context: the context for uses of the key.
     init(_ halves: Halves, _ context: LAContext? = nil) {
         self.halves = halves
         self.context = context
@@ -43,7 +43,7 @@ extension SecCertificate {
     }
 }
 
-/// The identity of a certificate and its private key; nil where the key is another's.
+/// The identity of a certificate and its private key; nil where the certificate has another public key.
 public func SecIdentityCreate(
     _ allocator: CFAllocator?, _ certificate: SecCertificate, _ privateKey: SecKey
 ) -> SecIdentity? {
@@ -57,8 +57,8 @@ public func SecIdentityCreate(
 
 /// The identity of a certificate and the private key that a keychain has for it.
 ///
-/// - Parameter keychainOrArray: the keychains to look in, instead of all and the cards that are in.
-/// - Returns: `errSecItemNotFound` where there is none.
+/// - Parameter keychainOrArray: the keychains to search, instead of all keychains and inserted cards.
+/// - Returns: `errSecItemNotFound` where no keychain has the private key.
 @discardableResult
 public func SecIdentityCreateWithCertificate(
     _ keychainOrArray: CFTypeRef?, _ certificateRef: SecCertificate, _ identityRef: UnsafeMutablePointer<SecIdentity?>

@@ -7,7 +7,7 @@ internal import SystemCrypto
 
 public let kSecImportExportPassphrase: CFString = "passphrase"
 public let kSecImportToMemoryOnly: CFString = "memory"
-// No option here: identities are added by SecItemAdd.
+// SecPKCS12Import refuses the next two as options: identities are added by SecItemAdd.
 public let kSecImportExportKeychain: CFString = "keychain"
 public let kSecImportExportAccess: CFString = "access"
 public let kSecImportItemLabel: CFString = "label"
@@ -16,14 +16,14 @@ public let kSecImportItemTrust: CFString = "trust"
 public let kSecImportItemCertChain: CFString = "chain"
 public let kSecImportItemIdentity: CFString = "identity"
 
-/// Reads the identities of a PKCS #12 file. They are in no keychain before ``SecItemAdd(_:_:)`` adds them.
+/// Reads the identities of a PKCS #12 file, without adding them to a keychain. ``SecItemAdd(_:_:)`` adds them.
 ///
 /// - Parameters:
-///   - options: ``kSecImportExportPassphrase``; ``kSecUseDataProtectionKeychain`` and ``kSecImportToMemoryOnly``, which change
-///     nothing: there is one kind of keychains, and identities are only read.
-///   - items: gets a dictionary for each identity: ``kSecImportItemIdentity``, ``kSecImportItemKeyID``,
-///     ``kSecImportItemCertChain`` and, where there is one, ``kSecImportItemLabel``.
-/// - Returns: `errSecAuthFailed` for a wrong passphrase, `errSecPassphraseRequired` where there is none, `errSecDecode` for
+///   - options: ``kSecImportExportPassphrase``; ``kSecUseDataProtectionKeychain``, which has no effect, since there is one kind of
+///     keychains; ``kSecImportToMemoryOnly``, which must not be false.
+///   - items: receives a dictionary for each identity: ``kSecImportItemIdentity``, ``kSecImportItemKeyID``,
+///     ``kSecImportItemCertChain``, ``kSecImportItemTrust`` and, where there is one, ``kSecImportItemLabel``.
+/// - Returns: `errSecAuthFailed` for a wrong passphrase, `errSecPassphraseRequired` for a missing one, `errSecDecode` for
 ///   other data.
 @discardableResult
 public func SecPKCS12Import(
@@ -72,7 +72,7 @@ extension PKCS12 {
 }
 
 extension Certificate {
-    /// The certificate, its issuer, and so on, as far as they are among the others. Signatures are not looked at.
+    /// The certificate, its issuer, and so on, as far as they are among the others. Signatures are not checked.
     func chain(through others: [Certificate]) -> [Certificate] {
         var chain = [self]
         while let last = chain.last,
@@ -84,17 +84,18 @@ extension Certificate {
     }
 }
 
-/// Reads the certificates and keys of a file, and adds them to a keychain where one is given: all of them, or none.
+/// Reads the certificates and keys of a file, and adds all of them or none to the keychain, if one is given.
 ///
-/// A file of PKCS #12 gives identities for its private keys that have certificates. What is in the keychain already stays as it is.
+/// A PKCS #12 file gives identities for its private keys that have certificates. Items that are in the keychain already stay
+/// unchanged.
 ///
 /// - Parameters:
-///   - fileNameOrExtension: what the log and a person who is asked call the file; what it is follows from the data.
-///   - inputFormat: what the file has to be, unless it is ``SecExternalFormat/formatUnknown``; then what it is.
-///   - itemType: what is wanted of the file, unless it is ``SecExternalItemType/itemTypeUnknown``; then what it has.
-///   - flags: not looked at: PEM is known by its lines.
-///   - keyParams: `keyUsage` and `keyAttributes` are those of private keys in the keychain; without one they say nothing.
-///   - outItems: gets references to items of the keychain, or to what is in memory alone without one.
+///   - fileNameOrExtension: the file's name in the log and in prompts. The format follows from the data.
+///   - inputFormat: the format that the file must have, or ``SecExternalFormat/formatUnknown``; receives the format that it has.
+///   - itemType: the kind of items that are wanted, or ``SecExternalItemType/itemTypeUnknown``; receives the kind that it has.
+///   - flags: ignored, since PEM is recognised by its lines.
+///   - keyParams: the passphrase, and `keyUsage` and `keyAttributes` for private keys that are added to the keychain.
+///   - outItems: receives references to the keychain's items, or without a keychain to objects in memory.
 /// - Returns: `errSecUnknownFormat`, `errSecUnsupportedFormat`, `errSecDecode`, `errSecPassphraseRequired`; for a wrong passphrase
 ///   `errSecPkcs12VerifyFailure` or, of a key, `errSecAuthFailed`; `errSecMultiplePrivKeys`; `errSecDataTooLarge` for more than 1 MiB;
 ///   `errSecDuplicateItem` where the keychain has everything already.
@@ -164,7 +165,7 @@ extension ImportedFile {
             + keys.map { SecKey(.privateKey($0)) }
     }
 
-    /// A single thing in PEM is told as it is without.
+    /// The format of the file. A single object in PEM has the same format as in DER.
     fileprivate var externalFormat: SecExternalFormat {
         switch format {
         case .x509: .formatX509Cert
@@ -192,7 +193,7 @@ extension ImportedFile {
 }
 
 extension SecIdentity {
-    /// Puts an identity in place of each private key whose certificate is among the objects, and of that certificate.
+    /// Replaces each private key and its certificate, if that is among the objects, by an identity.
     fileprivate static func paired(_ objects: [AnyObject]) -> [AnyObject] {
         let certificates = objects.compactMap { $0 as? SecCertificate }
         var taken: Set<SecCertificate> = []

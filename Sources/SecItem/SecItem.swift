@@ -4,9 +4,9 @@ internal import ItemDictionaries
 internal import KeychainCalls
 internal import KeychainModel
 
-/// Finds items of all keychains: of the cards that are in, then of the files of the search list.
+/// Finds items in all keychains: on inserted cards, then in the files of the search list.
 ///
-/// - Parameter result: gets what the query's `kSecReturn…` keys ask for; untouched if they ask for nothing.
+/// - Parameter result: receives the results that the query's `kSecReturn…` keys ask for; unchanged if they ask for none.
 @discardableResult
 public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     status { () throws(KeychainError) in
@@ -18,7 +18,7 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
 
 /// Adds an item to the default keychain, or the one of ``kSecUseKeychain``.
 ///
-/// - Parameter result: gets what the `kSecReturn…` keys ask for; nil where that is not wanted after all.
+/// - Parameter result: receives the results that the `kSecReturn…` keys ask for; nil drops them.
 @discardableResult
 public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     status { () throws(KeychainError) in
@@ -46,7 +46,7 @@ public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     }
 }
 
-/// Results that are asked for need a place to go.
+/// Checks that a dictionary that asks for results comes with a place for them.
 private func requirePlace(
     for dictionary: [String: Any], _ result: UnsafeMutablePointer<CFTypeRef?>?
 ) throws(KeychainError) {
@@ -55,9 +55,9 @@ private func requirePlace(
     throw KeychainError(.param, "there is no place for the result", key: key)
 }
 
-/// A result code for what `body` does.
+/// Runs `body`, and returns its result code.
 ///
-/// - Parameter function: the one that the program called, for the log.
+/// - Parameter function: the function that the program called, for the log.
 func status(_ function: StaticString = #function, _ body: () throws(KeychainError) -> Void) -> OSStatus {
     do throws(KeychainError) {
         try body()

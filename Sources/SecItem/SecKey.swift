@@ -5,7 +5,7 @@ internal import KeychainModel
 internal import SecureBytes
 internal import SystemCrypto
 
-/// A public, private or symmetric key: in memory, in a local keychain, or, if it is a pair's, on a card.
+/// A public, private or symmetric key in memory or in a local keychain, or a public or private key on a card.
 public final class SecKey: Sendable {
     enum Material: Sendable {
         case publicKey(PublicKey)
@@ -18,7 +18,7 @@ public final class SecKey: Sendable {
     let material: Material
     let context: LAContext?
 
-    /// - Parameter context: what the key was asked for with, and so is used with.
+    /// - Parameter context: the context of the search that found the key, for uses of the key.
     init(_ material: Material, _ context: LAContext? = nil) {
         self.material = material
         self.context = context
@@ -112,8 +112,8 @@ extension KeyRequest.Operation {
 
 /// The key of an external representation: RSA in PKCS#1, EC as `04‖X‖Y` or `04‖X‖Y‖K`, AES and HMAC by their bytes.
 ///
-/// `attributes` has to tell ``kSecAttrKeyType`` and ``kSecAttrKeyClass``; ``kSecAttrKeySizeInBits``, if it is there, has to be
-/// the key's. What a key cannot have is an error.
+/// `attributes` must have ``kSecAttrKeyType`` and ``kSecAttrKeyClass``; ``kSecAttrKeySizeInBits``, if it is there, must be the
+/// key's. An attribute that a key cannot have is an error.
 public func SecKeyCreateWithData(
     _ keyData: CFData, _ attributes: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> SecKey? {
@@ -140,7 +140,7 @@ public func SecKeyCreateRandomKey(
     }
 }
 
-/// A new key pair, both halves of it: what programs call that are older than ``SecKeyCreateRandomKey(_:_:)``.
+/// Creates a key pair and gives both halves. Older programs call it in place of ``SecKeyCreateRandomKey(_:_:)``.
 @discardableResult
 public func SecKeyGeneratePair(
     _ parameters: CFDictionary, _ publicKey: UnsafeMutablePointer<SecKey?>?,
@@ -158,7 +158,7 @@ public func SecKeyGeneratePair(
 }
 
 extension KeyParameters {
-    /// A new pair, with its permanent halves stored, both or none; returns the private key.
+    /// Creates a key pair and stores its permanent halves, both or none. Returns the private key.
     fileprivate func makePair() throws(KeychainError) -> SecKey {
         let kind = try kind()
         let key = try KeychainError.mapped { () throws(CryptoError) in try PrivateKey.generate(kind) }
@@ -173,7 +173,7 @@ extension KeyParameters {
     }
 }
 
-// MARK: - What a key tells
+// MARK: - Content and attributes
 
 /// The public key of a private one; a public key itself.
 public func SecKeyCopyPublicKey(_ key: SecKey) -> SecKey? { key.publicKey.map { SecKey(.publicKey($0)) } }
@@ -213,7 +213,7 @@ public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
     return attributes.map { dictionary($0) as CFDictionary }
 }
 
-/// Type and class are the text that their constants are, where items have numbers.
+/// The attributes as a dictionary. Type and class are strings, as their constants are, where items have numbers.
 private func dictionary(_ attributes: Attributes) -> [String: Any] {
     attributes.reduce(into: [:]) { result, entry in
         let (key, value) = (entry.key.rawValue, entry.value)
@@ -296,8 +296,8 @@ public func SecKeyCopyKeyExchangeResult(
 }
 
 extension KeyExchangeParameters {
-    /// - Throws: `errSecParam` for a value of a wrong kind, and for what is no parameter: ignored, either would give a key that
-    ///   the other side does not have.
+    /// - Throws: `errSecParam` for a value of a wrong kind and for an unknown parameter. If it were ignored, the two sides would
+    ///   derive different keys.
     fileprivate init(_ dictionary: CFDictionary) throws(KeychainError) {
         self.init()
         for (key, value) in dictionary {

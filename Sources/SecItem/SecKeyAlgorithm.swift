@@ -28,7 +28,7 @@ public struct SecKeyKeyExchangeParameter: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Bytes that the derivation is to give.
+    /// The number of bytes to derive.
     public static let requestedSize = SecKeyKeyExchangeParameter(rawValue: "requestedSize")
     /// The shared information of the key derivation.
     public static let sharedInfo = SecKeyKeyExchangeParameter(rawValue: "sharedInfo")

@@ -32,9 +32,9 @@ public struct SecPadding: OptionSet, Hashable, Sendable {
         []: .rsaEncryptionRaw, .PKCS1: .rsaEncryptionPKCS1, .OAEP: .rsaEncryptionOAEPSHA1,
     ]
 
-    /// - Throws: `errSecParam` for a padding that the key's signatures do not have.
+    /// - Throws: `errSecParam` for a padding that the key's signatures cannot have.
     fileprivate func signature(of key: SecKey) throws(KeychainError) -> SecKeyAlgorithm {
-        // As on Apple's platforms, an EC key takes every other padding for that of X9.62.
+        // As on Apple's platforms, every other padding of an EC key means X9.62.
         if key.publicKey?.kind.isEC == true {
             return self == .sigRaw ? .ecdsaSignatureRFC4754 : .ecdsaSignatureDigestX962
         }
@@ -66,7 +66,7 @@ public func SecKeyRawSign(
     }
 }
 
-/// Checks what ``SecKeyRawSign(_:_:_:_:_:_:)`` gave.
+/// Verifies a signature by ``SecKeyRawSign(_:_:_:_:_:_:)``.
 public func SecKeyRawVerify(
     _ key: SecKey, _ padding: SecPadding, _ signedData: UnsafePointer<UInt8>, _ signedDataLen: Int,
     _ sig: UnsafePointer<UInt8>, _ sigLen: Int
@@ -108,7 +108,7 @@ public func SecKeyDecrypt(
     }
 }
 
-/// Puts what `body` gives where the caller has room for it.
+/// Copies the result of `body` to the caller's buffer, and its length.
 private func giving(
     _ output: UnsafeMutablePointer<UInt8>, _ length: UnsafeMutablePointer<Int>, _ function: StaticString = #function,
     _ body: (UnsafeMutablePointer<Unmanaged<CFError>?>) throws(KeychainError) -> CFData?

@@ -36,7 +36,8 @@ public func SecKeychainGetStatus(
     }
 }
 
-/// The path with a final zero. `errSecBufferTooSmall` tells in `ioPathLength` how long it is.
+/// The path with a final zero. `ioPathLength` is the buffer's size, and receives the path's length without the zero, also with
+/// `errSecBufferTooSmall`.
 @discardableResult
 public func SecKeychainGetPath(
     _ keychain: SecKeychain?, _ ioPathLength: UnsafeMutablePointer<UInt32>, _ pathName: UnsafeMutablePointer<CChar>
@@ -50,7 +51,7 @@ public func SecKeychainGetPath(
     }
 }
 
-/// Whether this process may ask for PINs and passwords; it may until it is told otherwise.
+/// Sets whether this process may ask for PINs and passwords. By default it may.
 @discardableResult
 public func SecKeychainSetUserInteractionAllowed(_ state: Bool) -> OSStatus {
     Keychains.interaction.isAllowed = state
@@ -90,7 +91,7 @@ public func SecKeychainSetSearchList(_ searchList: CFArray) -> OSStatus {
 
 // MARK: - Settings
 
-/// When the keychain locks by itself.
+/// The conditions on which the keychain locks by itself.
 @discardableResult
 public func SecKeychainCopySettings(
     _ keychain: SecKeychain?, _ outSettings: UnsafeMutablePointer<SecKeychainSettings>
@@ -105,7 +106,7 @@ public func SecKeychainCopySettings(
     }
 }
 
-/// Sets when the keychain locks by itself. A locked keychain is unlocked for it.
+/// Sets the conditions on which the keychain locks by itself. A locked keychain is unlocked first.
 @discardableResult
 public func SecKeychainSetSettings(
     _ keychain: SecKeychain?, _ newSettings: UnsafePointer<SecKeychainSettings>

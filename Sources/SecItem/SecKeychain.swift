@@ -17,7 +17,7 @@ public final class SecKeychain: Sendable {
     }
 }
 
-/// A keychain by its path or name. Nothing is read before it is used.
+/// A keychain by its path or name. Nothing is read before the keychain is used.
 @discardableResult
 public func SecKeychainOpen(
     _ pathName: String, _ keychain: UnsafeMutablePointer<SecKeychain?>

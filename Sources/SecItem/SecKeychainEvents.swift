@@ -2,9 +2,9 @@ internal import KeychainModel
 internal import KeychainCalls
 internal import KeychainHost
 
-// What happens to keychains, SecKeychain.h. Keychain semantics 2.4.
+// Events of keychains, SecKeychain.h. Keychain semantics 2.4.
 
-/// Something that happened to a keychain. Those of trust settings, and of the reading of data, do not come to pass here.
+/// An event of a keychain. Events of trust settings and of data access never occur here.
 public enum SecKeychainEvent: UInt32, Sendable {
     case lockEvent = 1
     case unlockEvent = 2
@@ -46,14 +46,14 @@ public struct SecKeychainEventMask: OptionSet, Sendable {
 /// The subject of an event. The objects live as long as the call.
 @unsafe public struct SecKeychainCallbackInfo {
     public var version: UInt32
-    /// Nil for an event of no item, and for an item that is gone.
-    // Code for Apple's platforms unwraps it.
+    /// Nil for an event that concerns no item, and for an item that is gone.
+    // Code for Apple's platforms expects an implicitly unwrapped optional.
     // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
     public var item: Unmanaged<SecKeychainItem>!
-    /// Nil for an event of no keychain.
+    /// Nil for an event that concerns no keychain.
     // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
     public var keychain: Unmanaged<SecKeychain>!
-    /// The process that did it; 0 where that is not known.
+    /// The process that caused the event; 0 where it is unknown.
     public var pid: Int32
 }
 
@@ -61,9 +61,9 @@ public struct SecKeychainEventMask: OptionSet, Sendable {
 public typealias SecKeychainCallback =
     @Sendable (SecKeychainEvent, UnsafeMutablePointer<SecKeychainCallbackInfo>, UnsafeMutableRawPointer?) -> OSStatus
 
-/// Has a function called with the events of the mask, whatever process causes them.
+/// Registers a function for the events of the mask, whatever process causes them.
 ///
-/// - Returns: `errSecDuplicateCallback` where it is called already.
+/// - Returns: `errSecDuplicateCallback` where it is registered already.
 @discardableResult
 public func SecKeychainAddCallback(
     _ callbackFunction: @escaping SecKeychainCallback, _ eventMask: SecKeychainEventMask,
@@ -89,9 +89,9 @@ public func SecKeychainAddCallback(
     }
 }
 
-/// Ends the calls of a function; one that is going on may still come to its end.
+/// Unregisters a function. A call that is in progress may still finish.
 ///
-/// - Returns: `errSecInvalidCallback` where it is not called.
+/// - Returns: `errSecInvalidCallback` where it is not registered.
 @discardableResult
 public func SecKeychainRemoveCallback(_ callbackFunction: @escaping SecKeychainCallback) -> OSStatus {
     status { () throws(KeychainError) in
@@ -99,7 +99,7 @@ public func SecKeychainRemoveCallback(_ callbackFunction: @escaping SecKeychainC
     }
 }
 
-/// A function by itself: as a generic value it would be wrapped anew each time.
+/// Holds a function by its own type: as a generic value it would be wrapped anew each time.
 @unsafe private struct Function {
     let body: SecKeychainCallback
 }

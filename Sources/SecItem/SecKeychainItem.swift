@@ -4,7 +4,7 @@ public import Foundation
 internal import KeychainCalls
 internal import SecureBytes
 
-/// A password that a keychain has.
+/// A password in a keychain.
 public final class SecKeychainItem: Sendable {
     let item: Item
 
@@ -14,7 +14,7 @@ public final class SecKeychainItem: Sendable {
 
     /// The path of its keychain.
     ///
-    /// - Throws: `errSecReadOnly` for an item that no file has.
+    /// - Throws: `errSecReadOnly` for an item that is not in a file.
     func path() throws(KeychainError) -> String {
         guard item.keychain.isLocal else {
             throw KeychainError(.readOnly, "the item is in no keychain of the search list")
@@ -30,7 +30,7 @@ public final class SecKeychainItem: Sendable {
     }
 }
 
-/// Adds a password with the attributes of a list; `data` may be nil for one without.
+/// Adds an item with the attributes of a list. If `data` is nil, it has no password.
 @discardableResult
 public func SecKeychainItemCreateFromContent(
     _ itemClass: SecItemClass, _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>, _ length: UInt32,
@@ -98,7 +98,7 @@ public func SecKeychainItemCopyContent(
     }
 }
 
-/// Ends what ``SecKeychainItemCopyContent(_:_:_:_:_:)`` and the functions that find passwords gave; it is overwritten.
+/// Overwrites and frees the memory that ``SecKeychainItemCopyContent(_:_:_:_:_:)`` or a function that finds passwords gave.
 @discardableResult
 public func SecKeychainItemFreeContent(
     _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ data: UnsafeMutableRawPointer?
@@ -110,7 +110,7 @@ public func SecKeychainItemFreeContent(
     return errSecSuccess
 }
 
-/// Makes a list of the attributes that `info` names. It ends with ``SecKeychainItemFreeAttributesAndData(_:_:)``.
+/// Makes a list of the attributes that `info` names, which ``SecKeychainItemFreeAttributesAndData(_:_:)`` frees.
 @discardableResult
 public func SecKeychainItemCopyAttributesAndData(
     _ itemRef: SecKeychainItem, _ info: UnsafeMutablePointer<SecKeychainAttributeInfo>?,
@@ -159,7 +159,7 @@ public func SecKeychainItemCopyKeychain(
     }
 }
 
-/// A name of the item that outlives the process, as ``kSecReturnPersistentRef`` gives it.
+/// The item's persistent reference, as ``kSecReturnPersistentRef`` gives it.
 @discardableResult
 public func SecKeychainItemCreatePersistentReference(
     _ itemRef: SecKeychainItem, _ persistentItemRef: UnsafeMutablePointer<CFData?>
@@ -168,7 +168,7 @@ public func SecKeychainItemCreatePersistentReference(
     return errSecSuccess
 }
 
-/// The item of a name, if a keychain of the search list has it.
+/// The item of a persistent reference, if a keychain of the search list has it.
 @discardableResult
 public func SecKeychainItemCopyFromPersistentReference(
     _ persistentItemRef: CFData, _ itemRef: UnsafeMutablePointer<SecKeychainItem?>
@@ -182,9 +182,9 @@ public func SecKeychainItemCopyFromPersistentReference(
     }
 }
 
-// MARK: - What they have in common
+// MARK: - Common parts
 
-/// - Throws: `errSecUnimplemented` for an access: an item that is to be for some programs alone is not stored for all.
+/// - Throws: `errSecUnimplemented` for an access object, since the item would be open to all programs of the user.
 func requireNoAccess(_ initialAccess: CFTypeRef?) throws(KeychainError) {
     guard initialAccess == nil else {
         throw KeychainError(
@@ -213,7 +213,7 @@ private func copy(
     for index in 0..<wanted.count { try unsafe wanted[index].fill(from: item) }
 }
 
-/// The attributes that a list gives.
+/// The attributes of a list, with their values in the class.
 func attributes(
     in list: UnsafePointer<SecKeychainAttributeList>?, of itemClass: ItemClass
 ) throws(KeychainError) -> Attributes {

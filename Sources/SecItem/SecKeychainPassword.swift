@@ -3,7 +3,7 @@ internal import KeychainModel
 internal import KeychainCalls
 internal import SecureBytes
 
-// Passwords by the functions of SecKeychain.h. Text has a length in bytes; with nil, or no length, it matches any.
+// Passwords by the functions of SecKeychain.h. Text has a length in bytes; nil, or a length of 0, matches any text.
 
 /// Adds a program's password to a keychain, the default one if nil.
 @discardableResult
@@ -22,7 +22,7 @@ public func SecKeychainAddGenericPassword(
 
 /// Finds a program's password in a keychain, or in the whole search list if nil.
 ///
-/// - Parameter passwordData: gets memory that ends with ``SecKeychainItemFreeContent(_:_:)``.
+/// - Parameter passwordData: receives memory that ``SecKeychainItemFreeContent(_:_:)`` frees.
 @discardableResult
 public func SecKeychainFindGenericPassword(
     _ keychainOrArray: Any?, _ serviceNameLength: UInt32, _ serviceName: UnsafePointer<CChar>?,
@@ -57,7 +57,7 @@ public func SecKeychainAddInternetPassword(
 
 /// Finds a server's password in a keychain, or in the whole search list if nil. A port of 0 matches any.
 ///
-/// - Parameter passwordData: gets memory that ends with ``SecKeychainItemFreeContent(_:_:)``.
+/// - Parameter passwordData: receives memory that ``SecKeychainItemFreeContent(_:_:)`` frees.
 @discardableResult
 public func SecKeychainFindInternetPassword(
     _ keychainOrArray: Any?, _ serverNameLength: UInt32, _ serverName: UnsafePointer<CChar>?,
@@ -75,7 +75,7 @@ public func SecKeychainFindInternetPassword(
     }
 }
 
-// MARK: - What they have in common
+// MARK: - Common parts
 
 func add(
     _ item: NewItem, to keychain: SecKeychain?, _ itemRef: UnsafeMutablePointer<SecKeychainItem?>?

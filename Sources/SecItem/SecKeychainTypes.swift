@@ -98,12 +98,12 @@ public enum SecAuthenticationType: FourCharCode, Sendable {
         unsafe self.data = data
     }
 
-    /// - Throws: `errSecNoSuchAttr`; `errSecParam` for data that are no value of it.
+    /// - Throws: `errSecNoSuchAttr`; `errSecParam` for data that are not a value of the attribute.
     func value(in itemClass: ItemClass) throws(KeychainError) -> AttributeValue {
         try unsafe itemClass.value(ofTag: tag, data, length: length)
     }
 
-    /// Takes over the value of an item; an absent one empties the field.
+    /// Copies the value of an item. An absent value empties the field.
     mutating func fill(from item: Item) throws(KeychainError) {
         unsafe (length, data) = (0, nil)
         guard let bytes = unsafe item.data(of: Attribute(tag: tag)) else { return }
@@ -142,7 +142,7 @@ public enum SecAuthenticationType: FourCharCode, Sendable {
     }
 }
 
-/// When a keychain locks by itself.
+/// The conditions on which a keychain locks by itself.
 public struct SecKeychainSettings: Sendable {
     public var version: UInt32
     public var lockOnSleep: DarwinBoolean

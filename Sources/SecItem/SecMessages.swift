@@ -10,7 +10,7 @@ public func SecCopyErrorMessageString(_ status: OSStatus, _ reserved: UnsafeMuta
 extension KeychainError {
     var status: OSStatus { code.rawValue }
 
-    /// The error as a caller gets it.
+    /// The error in the form for callers.
     var foundation: CFError {
         CFError(domain: kCFErrorDomainOSStatus, code: Int(status), userInfo: [NSLocalizedDescriptionKey: description])
     }
@@ -20,11 +20,11 @@ extension KeychainError {
 }
 
 extension UnsafeMutablePointer where Pointee == Unmanaged<CFError>? {
-    /// Gives the caller the error.
+    /// Writes the error to the caller's place for it.
     func give(_ error: KeychainError) { unsafe pointee = error.retained }
 }
 
-/// Runs `body`; where it fails the caller gets the error and nil.
+/// Runs `body`. If it fails, the caller receives the error and the result is nil.
 func giving<Result>(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?, _ function: StaticString = #function,
     _ body: () throws(KeychainError) -> Result?

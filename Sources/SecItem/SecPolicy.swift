@@ -4,7 +4,7 @@ public import Foundation
 /// The purpose of a certificate.
 public final class SecPolicy: Sendable {
     let policy: CertificatePolicy
-    /// The host that a ``SecTrust`` compares; a search does not.
+    /// The host name for a ``SecTrust``. A search ignores it.
     let host: String?
 
     init(_ policy: CertificatePolicy, host: String? = nil) {
@@ -18,15 +18,15 @@ public func SecPolicyCreateBasicX509() -> SecPolicy { SecPolicy(.basicX509) }
 
 /// A certificate of a TLS server, or of a client.
 ///
-/// - Parameter hostname: the name or address that a ``SecTrust`` has to find in the certificate; none is compared if nil, nor by a
-///   search.
+/// - Parameter hostname: the name or address that a ``SecTrust`` has to find in the certificate; nil for none. A search ignores
+///   it.
 public func SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> SecPolicy {
     SecPolicy(server ? .tlsServer : .tlsClient, host: hostname.flatMap { $0.isEmpty ? nil : $0 })
 }
 
-/// A policy by its name; nil for one that is not known, and for properties that it does not have.
+/// A policy by its name; nil for an unknown policy, and for properties that the policy does not have.
 ///
-/// A TLS policy is a server's unless ``kSecPolicyClient`` says otherwise; its ``kSecPolicyName`` is the host's.
+/// A TLS policy is a server's unless ``kSecPolicyClient`` is true; its ``kSecPolicyName`` is the name of the host.
 public func SecPolicyCreateWithProperties(_ policyIdentifier: Any, _ properties: CFDictionary?) -> SecPolicy? {
     guard var properties = try? [String: Any](properties ?? [:]) else { return nil }
     switch policyIdentifier as? String {

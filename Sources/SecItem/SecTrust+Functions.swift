@@ -22,9 +22,9 @@ public enum SecTrustResultType: UInt32, Sendable {
 public typealias SecTrustCallback = (SecTrust, SecTrustResultType) -> Void
 public typealias SecTrustWithErrorCallback = (SecTrust, Bool, CFError?) -> Void
 
-/// A trust of a certificate, or of an array of which the first is the one in question.
+/// A trust for a certificate, or for an array of certificates, of which the first is evaluated.
 ///
-/// - Parameter policies: one or several; the basic one if nil.
+/// - Parameter policies: a policy or an array of them; the basic one if nil.
 @discardableResult
 public func SecTrustCreateWithCertificates(
     _ certificates: Any, _ policies: Any?, _ trust: UnsafeMutablePointer<SecTrust?>
@@ -36,7 +36,7 @@ public func SecTrustCreateWithCertificates(
     }
 }
 
-/// - Throws: `errSecParam` for what is no certificate.
+/// - Throws: `errSecParam` for an object that is not a certificate.
 private func known(_ certificates: Any) throws(KeychainError) -> [Certificate] {
     let given = certificates as? [Any] ?? [certificates]
     let known = given.compactMap { ($0 as? SecCertificate)?.certificate }
@@ -72,7 +72,7 @@ public func SecTrustSetAnchorCertificates(_ trust: SecTrust, _ anchorCertificate
     }
 }
 
-/// Whether the system's roots are not trusted beside those that are set.
+/// Sets whether only the given roots are trusted, and not the system's.
 @discardableResult
 public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust, _ anchorCertificatesOnly: Bool) -> OSStatus {
     trust.change { $0.isAnchorsOnly = anchorCertificatesOnly }
@@ -95,7 +95,7 @@ public func SecTrustCopyAnchorCertificates(_ anchors: UnsafeMutablePointer<CFArr
     }
 }
 
-/// Sets when the chain must be valid; it is now until it is set.
+/// Sets the time at which the chain must be valid; by default it is the time of the evaluation.
 @discardableResult
 public func SecTrustSetVerifyDate(_ trust: SecTrust, _ verifyDate: CFDate) -> OSStatus {
     status { () throws(KeychainError) in
@@ -111,7 +111,7 @@ public func SecTrustGetVerifyTime(_ trust: SecTrust) -> CFAbsoluteTime {
     return date.timeIntervalSinceReferenceDate
 }
 
-/// Kept, and without effect: nothing is ever fetched.
+/// The setting is kept without effect: nothing is ever fetched.
 @discardableResult
 public func SecTrustSetNetworkFetchAllowed(_ trust: SecTrust, _ allowFetch: Bool) -> OSStatus {
     trust.change { $0.allowsNetwork = allowFetch }
@@ -130,7 +130,7 @@ public func SecTrustGetNetworkFetchAllowed(
 
 /// Whether the certificate leads to a root, and satisfies the policies.
 ///
-/// - Parameter error: gets why not.
+/// - Parameter error: receives the reason if it does not.
 public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?) -> Bool {
     guard let failure = trust.evaluated().failure else { return true }
     RefusalLog.note("SecTrustEvaluateWithError", failure)
@@ -138,14 +138,14 @@ public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutableP
     return false
 }
 
-/// Evaluates as ``SecTrustEvaluateWithError(_:_:)`` does, by the older function.
+/// The older form of ``SecTrustEvaluateWithError(_:_:)``.
 @discardableResult
 public func SecTrustEvaluate(_ trust: SecTrust, _ result: UnsafeMutablePointer<SecTrustResultType>) -> OSStatus {
     _ = trust.evaluated()
     return unsafe SecTrustGetTrustResult(trust, result)
 }
 
-/// Evaluates on the queue that it is called from, and tells the result there.
+/// Evaluates on `queue`, and calls `result` there.
 @discardableResult
 public func SecTrustEvaluateAsyncWithError(
     _ trust: SecTrust, _ queue: DispatchQueue, _ result: @escaping @Sendable (SecTrust, Bool, CFError?) -> Void
@@ -172,7 +172,7 @@ public func SecTrustGetTrustResult(_ trust: SecTrust, _ result: UnsafeMutablePoi
 
 // MARK: - Chain
 
-/// The chain, the certificate in question first: to its root where it is trusted, else as far as the certificates of the trust lead.
+/// The chain, from the evaluated certificate: to a root if it is trusted, else as far as the certificates of the trust lead.
 public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> CFArray? {
     trust.evaluated().chain.map { SecCertificate($0) }
 }
@@ -184,7 +184,7 @@ public func SecTrustGetCertificateAtIndex(_ trust: SecTrust, _ ix: CFIndex) -> S
     return chain.indices.contains(ix) ? SecCertificate(chain[ix]) : nil
 }
 
-/// The public key of the certificate in question.
+/// The public key of the evaluated certificate.
 public func SecTrustCopyKey(_ trust: SecTrust) -> SecKey? {
     trust.certificates.first.flatMap { SecCertificateCopyKey(SecCertificate($0)) }
 }

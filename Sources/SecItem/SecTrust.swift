@@ -5,7 +5,7 @@ internal import SecureBytes
 internal import Synchronization
 internal import SystemCrypto
 
-/// The evaluation of a certificate: the certificate, others that may help, policies, and trusted roots. SecTrust.h.
+/// The evaluation of a certificate: the certificate, others for its chain, policies, and trusted roots. SecTrust.h.
 ///
 /// Nothing is fetched from the network, and no revocation is looked up. The chain is built as `tokenctl verify-cert` does, through the
 /// certificates of the trust and those in local keychains, to the system's roots unless others are set.
@@ -15,7 +15,7 @@ public final class SecTrust: Sendable {
         /// The roots that a program set.
         var anchors: [Certificate]?
         var isAnchorsOnly: Bool?
-        /// Nil for now, in seconds since 1970.
+        /// The time of the evaluation in seconds since 1970; nil for the present time.
         var time: Int64?
         var allowsNetwork = false
         var evaluation: Evaluation?
@@ -30,7 +30,7 @@ public final class SecTrust: Sendable {
     let certificates: [Certificate]
     private let state: Mutex<State>
 
-    /// - Parameter certificates: the one in question first; there is at least one.
+    /// - Parameter certificates: the certificate to be evaluated, followed by others for its chain.
     init(_ certificates: [Certificate], _ policies: [SecPolicy]) {
         self.certificates = certificates
         state = Mutex(State(policies: policies))
@@ -38,7 +38,7 @@ public final class SecTrust: Sendable {
 
     var settings: State { state.withLock { $0 } }
 
-    /// Changes the state. Earlier results do not count any more.
+    /// Changes the state, and discards the last evaluation.
     func change(_ body: (inout State) -> Void) {
         state.withLock { state in
             body(&state)
@@ -96,7 +96,7 @@ public final class SecTrust: Sendable {
 }
 
 extension SecPolicy {
-    /// - Throws: `errSecHostNameMismatch`; `errSecNotTrusted` for a certificate that is for something else.
+    /// - Throws: `errSecHostNameMismatch`; `errSecNotTrusted` for a certificate with another purpose.
     fileprivate func check(_ certificate: Certificate) throws(KeychainError) {
         guard policy.accepts(certificate) else {
             throw KeychainError(.notTrusted, "the certificate is not for \(policy.rawValue)")
@@ -108,7 +108,7 @@ extension SecPolicy {
 
     /// A caller's policies, one or several; the basic one by default.
     ///
-    /// - Throws: `errSecParam` for something else.
+    /// - Throws: `errSecParam` for an object that is not a policy.
     static func all(_ policies: Any?) throws(KeychainError) -> [SecPolicy] {
         guard let policies else { return [SecPolicyCreateBasicX509()] }
         let given = policies as? [Any] ?? [policies]
@@ -121,7 +121,7 @@ extension SecPolicy {
 }
 
 extension Keychains {
-    /// The certificates of the local keychains, which may help and are not believed.
+    /// The certificates of the local keychains, which may complete a chain, but are not trusted.
     fileprivate static func certificates() -> [Certificate] {
         let list = try? process.present(cards: false).searchList
         return list?.certificates.compactMap(\.certificate) ?? []

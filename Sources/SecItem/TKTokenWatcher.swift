@@ -4,14 +4,14 @@ internal import KeychainHost
 internal import Synchronization
 internal import TokenKit
 
-/// Tells when cards come and go. TKTokenWatcher.h.
+/// Reports inserted and removed cards. TKTokenWatcher.h.
 ///
-/// A card is known by the id that its items have for ``kSecAttrTokenID``. Tokens of other PKCS#11 modules are not watched.
+/// A card has the id that its items have for ``kSecAttrTokenID``. Tokens of other PKCS#11 modules are not watched.
 open class TKTokenWatcher: NSObject, @unchecked Sendable {
     /// The facts about a token.
     open class TokenInfo: NSObject {
         public let tokenID: String
-        /// The reader that it is in.
+        /// The reader that the token is in.
         public let slotName: String?
         /// The name of the driver, `piv`.
         public let driverName: String?
@@ -53,7 +53,7 @@ open class TKTokenWatcher: NSObject, @unchecked Sendable {
 
     deinit { watch.cancel() }
 
-    /// The ids of the tokens that are in.
+    /// The ids of the inserted tokens.
     open var tokenIDs: [String] { TKTokenWatcher.present().map(\.tokenID) }
 
     /// The facts about an inserted token; nil for an absent one.
@@ -61,8 +61,8 @@ open class TKTokenWatcher: NSObject, @unchecked Sendable {
         TKTokenWatcher.present().first { $0.tokenID == tokenID }
     }
 
-    /// Sets the handler that is called with the id of each inserted token, on a thread of the watcher; first with those
-    /// that are in.
+    /// Sets the handler that is called, on a thread of the watcher, with the id of each token that is inserted, and first with
+    /// those that are inserted already.
     open func setInsertionHandler(_ insertionHandler: @escaping @Sendable (String) -> Void) {
         let present = handlers.withLock { handlers in
             handlers.insertion = insertionHandler

@@ -1,6 +1,6 @@
 internal import Foundation
 
-// Which type of CoreFoundation, or of the keychain's, an object is of: programs ask it before they cast a result.
+// The type of an object, CoreFoundation's or the keychain's, which programs compare before they cast a result.
 
 public typealias CFTypeID = UInt
 

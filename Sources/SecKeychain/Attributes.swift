@@ -7,12 +7,12 @@ extension SecKeychainAttribute {
 
     /// The attribute's value in an item of the class.
     ///
-    /// - Throws: `errSecNoSuchAttr`; `errSecParam` for data that are no value of it.
+    /// - Throws: `errSecNoSuchAttr`; `errSecParam` for data that are not a value of the attribute.
     func value(in itemClass: ItemClass) throws(KeychainError) -> AttributeValue {
         try unsafe itemClass.value(ofTag: tag, data, length: length)
     }
 
-    /// Takes over the value of an item; an absent one empties the field.
+    /// Copies the value of an item. An absent value empties the field.
     mutating func fill(from item: Item) throws(KeychainError) {
         (unsafe length, unsafe data) = (0, nil)
         guard let bytes = unsafe item.data(of: name) else { return }

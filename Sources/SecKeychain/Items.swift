@@ -149,7 +149,7 @@ func item(_ reference: OpaquePointer?) throws(KeychainError) -> ItemReference {
     return try unsafe reference.item()
 }
 
-/// The attributes that a C list gives.
+/// The attributes of a C list, with their values in the class.
 func attributes(
     in list: SecKeychainAttributeList?, of itemClass: ItemClass
 ) throws(KeychainError) -> Attributes {

@@ -88,7 +88,7 @@ public func SecKeychainGetStatus(_ keychain: OpaquePointer?, _ keychainStatus: U
     }
 }
 
-// MARK: - What they are called
+// MARK: - Paths and messages
 
 @c
 public func SecKeychainGetPath(
@@ -106,7 +106,7 @@ public func SecKeychainGetPath(
     }
 }
 
-/// The messages of codes; each text is kept for the life of the process, as C expects of it.
+/// The messages of codes. Each text is kept for the life of the process, as C callers expect.
 private let messages = Mutex<[OSStatus: UInt]>([:])
 
 @c(tokenkit_keychain_message)
@@ -120,7 +120,7 @@ public func message(_ status: OSStatus) -> UnsafePointer<CChar>? {
     return unsafe UnsafePointer(bitPattern: address)
 }
 
-/// The path of a keychain that is to be used; nil for the default one.
+/// The path of a reference's keychain, for a call that uses it; nil for the default one.
 func path(of keychain: OpaquePointer?) throws(KeychainError) -> String? {
     guard let keychain = unsafe keychain else { return nil }
     return try unsafe keychain.keychain().used()
@@ -133,7 +133,7 @@ private func path(_ name: UnsafePointer<CChar>?) throws(KeychainError) -> String
     return try Library.caller.host.path(ofKeychain: path, Library.caller.request())
 }
 
-/// The keychain of a reference that has to be there.
+/// The keychain of a reference that must not be NULL.
 private func given(_ keychain: OpaquePointer?) throws(KeychainError) -> KeychainReference {
     guard let keychain = unsafe keychain else { throw KeychainError(.invalidKeychain, "the reference is missing") }
     return try unsafe keychain.keychain()

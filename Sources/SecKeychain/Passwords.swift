@@ -71,7 +71,7 @@ public func SecKeychainFindInternetPassword(
     }
 }
 
-// MARK: - What both do
+// MARK: - Common parts
 
 func add(
     _ item: NewItem, to keychain: OpaquePointer?, _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
@@ -94,7 +94,7 @@ private func find(
     if let reference { unsafe itemRef?.pointee = .retained(reference) }
 }
 
-/// The keychain that is given; nil for all of the search list.
+/// The path of the given keychain; nil for the search list.
 func searchedPaths(_ keychain: UnsafeRawPointer?) throws(KeychainError) -> [String]? {
     guard let keychain = unsafe keychain else { return nil }
     return [try unsafe OpaquePointer(keychain).keychain().used()]

@@ -15,12 +15,12 @@ final class KeychainReference: Sendable {
         file = path
     }
 
-    /// Of the file, whether it is there or not.
+    /// The path of the file, whether or not it exists.
     var path: String { file }
 
-    /// The path of a keychain that is to be used.
+    /// The path, for a call that uses the keychain.
     ///
-    /// - Throws: `errSecInvalidKeychain` once it was deleted by this reference.
+    /// - Throws: `errSecInvalidKeychain` once the keychain was deleted by this reference.
     func used() throws(KeychainError) -> String {
         guard !isDeleted.load(ordering: .acquiring) else {
             throw KeychainError(.invalidKeychain, "the keychain at \(file) has been deleted")
@@ -56,13 +56,13 @@ final class ItemReference: Sendable {
     }
 }
 
-/// The program's keychains. Passwords are in files alone; a card may open one. The one place of the target that names the
+/// The program's keychains. Only files have passwords, but a card may open a file. No other place of the target names
 /// drivers.
 enum Library {
     static let caller = KeychainCaller(Host(ProcessKeychains(drivers: StandardDrivers.all)))
 }
 
-/// - Throws: `errSecUnimplemented` for an access: an item that is to be for some programs alone is not stored for all.
+/// - Throws: `errSecUnimplemented` for an access object, since the item would be open to all programs of the user.
 func requireNoAccess(_ initialAccess: UnsafeRawPointer?) throws(KeychainError) {
     guard unsafe initialAccess == nil else {
         throw KeychainError(
@@ -73,7 +73,7 @@ func requireNoAccess(_ initialAccess: UnsafeRawPointer?) throws(KeychainError) {
 // MARK: - Pointers
 
 extension OpaquePointer {
-    /// A reference that the caller ends.
+    /// A reference that the caller has to release.
     static func retained(_ object: AnyObject) -> OpaquePointer {
         unsafe OpaquePointer(Unmanaged.passRetained(object).toOpaque())
     }
@@ -100,7 +100,7 @@ extension OpaquePointer {
 
 /// The result code of `body`. Swift's errors do not reach C.
 ///
-/// - Parameter function: the one that the program called, for the log.
+/// - Parameter function: the function that the program called, for the log.
 func status(_ function: StaticString = #function, _ body: () throws(KeychainError) -> Void) -> OSStatus {
     do throws(KeychainError) {
         try body()

@@ -4,7 +4,7 @@ public import CSecKeychain
 internal import KeychainCalls
 internal import Synchronization
 
-/// The object that a `SecKeychainSearchRef` points to: the items that were found, and are not yet given out.
+/// The object that a `SecKeychainSearchRef` points to: the items found that the caller has not received yet.
 final class SearchReference: Sendable {
     private let items: Mutex<ArraySlice<ItemReference>>
 
@@ -47,11 +47,11 @@ public func SecKeychainSearchCopyNext(
     }
 }
 
-// MARK: - Names of items that outlive the process
+// MARK: - Persistent references
 
-/// The object that a `CFDataRef` points to: bytes that stay where they are.
+/// The object that a `CFDataRef` points to: bytes at a fixed address.
 final class DataReference: Sendable {
-    /// An address and no pointer, which no thread may have.
+    /// The address as a number, since a pointer is not `Sendable`.
     private let address: UInt
     let count: Int
 

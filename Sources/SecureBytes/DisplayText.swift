@@ -1,29 +1,30 @@
-/// Text from cards, files, modules and certificates in forms that a terminal only shows: no character moves a cursor, begins a line,
-/// reverses the reading direction, or is present without being seen.
+/// Text from cards, files, modules and certificates in forms that are safe for a terminal: no character moves a cursor, begins a
+/// line, reverses the reading direction, or is invisible.
 ///
-/// One rule for all of them, which every writer of text applies.
+/// Every writer of text applies this one rule.
 package enum DisplayText {
     /// One line, with U+FFFD in place of each character that is not shown as itself.
     package static func line(_ text: String) -> String {
         replacing(text) { _ in ["\u{FFFD}"] }
     }
 
-    /// One line, with such characters as `\XX` for each byte of their UTF-8. RFC 4514 §2.4.
+    /// One line, with `\XX` for each UTF-8 byte of a character that is not shown as itself. RFC 4514 §2.4.
     package static func escaped(_ text: String) -> String {
         replacing(text) { scalar in
             (UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter).flatMap { "\\\(Hex.encode([$0]))".unicodeScalars }
         }
     }
 
-    /// JSON that has the same value, with each such character of its strings escaped by `\u` and four hexadecimal digits. RFC 8259 §7.
+    /// JSON of the same value, with each character that is not shown as itself escaped by `\u` and four hexadecimal digits. RFC
+    /// 8259 §7.
     package static func json(_ text: String) -> String {
         replacing(text) { scalar in
-            // The lines that the text is laid out in; within a string a line feed is escaped already.
+            // A line feed only separates lines of the JSON text: within strings it is escaped already.
             scalar == "\n" ? ["\n"] : Array(String(decoding: jsonEscape(scalar), as: UTF8.self).unicodeScalars)
         }
     }
 
-    /// The escape of a character in a string of JSON, two for one above U+FFFF. RFC 8259 §7.
+    /// The escape of a character in a JSON string; two escapes for a character above U+FFFF. RFC 8259 §7.
     package static func jsonEscape(_ scalar: Unicode.Scalar) -> [UInt8] {
         UTF16.encode(scalar).map { $0.flatMap(escape) } ?? []
     }
@@ -39,7 +40,7 @@ package enum DisplayText {
         let properties = scalar.properties
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: return false
-        // Fillers and selectors have no width either.
+        // Fillers and selectors are invisible too.
         default: return !properties.isDefaultIgnorableCodePoint
         }
     }

@@ -1,4 +1,4 @@
-/// Hexadecimal text, as card protocols are written down.
+/// Hexadecimal text, as in descriptions of card protocols.
 public enum Hex {
     /// Two upper-case digits a byte, no separators.
     public static func encode(_ bytes: some Sequence<UInt8>) -> String {
@@ -11,7 +11,7 @@ public enum Hex {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bytes of hexadecimal text; white space and colons between bytes are passed over.
+    /// The bytes of hexadecimal text. White space and colons between bytes are ignored.
     ///
     /// - Returns: nil for an odd number of digits or any other character.
     @inlinable public static func decode(_ text: some StringProtocol) -> [UInt8]? {

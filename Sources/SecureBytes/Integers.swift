@@ -12,17 +12,17 @@ extension FixedWidthInteger {
     /// The bytes as this machine has them in memory.
     @inlinable package var nativeBytes: [UInt8] { bigEndian.bigEndianBytes }
 
-    /// The number of some bytes, most significant first. Of more than it has room for, the last ones count.
+    /// The number in bytes, most significant first. Of too many bytes, the last ones count.
     @inlinable package init(bigEndianBytes bytes: some Sequence<UInt8>) {
         self = bytes.reduce(0) { $0 << 8 | Self(truncatingIfNeeded: $1) }
     }
 
-    /// The number of some bytes, least significant first. Of more than it has room for, the first ones count.
+    /// The number in bytes, least significant first. Of too many bytes, the first ones count.
     @inlinable package init(littleEndianBytes bytes: some Collection<UInt8>) {
         self.init(bigEndianBytes: bytes.reversed())
     }
 
-    /// The number of as many bytes as it has, as this machine has them in memory; nil for another count of bytes.
+    /// The number in bytes of this machine's order; nil for any other count than the number's own.
     @inlinable package init?(nativeBytes bytes: some Collection<UInt8>) {
         guard bytes.count == Self.bitWidth / 8 else { return nil }
         self.init(bigEndian: Self(bigEndianBytes: bytes))
@@ -30,7 +30,7 @@ extension FixedWidthInteger {
 }
 
 extension Array where Element == UInt8 {
-    /// A copy of bytes that are not secret, or must go where only an array can.
+    /// A copy of bytes that are not secret, or for an interface that only takes arrays.
     package init(copying bytes: Span<UInt8>) {
         self = unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
     }
@@ -49,7 +49,7 @@ extension OutputSpan where Element == UInt8 {
 
     /// Appends a number, most significant byte first.
     @inlinable package mutating func append<Number: FixedWidthInteger>(bigEndian number: Number) {
-        // Byte by byte, without an array: the number may be part of a secret.
+        // Byte by byte, without an array, since the number may be part of a secret.
         for place in (0..<Number.bitWidth / 8).reversed() { append(UInt8(truncatingIfNeeded: number >> (place * 8))) }
     }
 
@@ -58,7 +58,7 @@ extension OutputSpan where Element == UInt8 {
         append(bigEndian: number.byteSwapped)
     }
 
-    /// Appends bytes with their number before them, in four bytes: a `string` of RFC 4251 §5.
+    /// Appends bytes after their count, in four bytes: a `string` of RFC 4251 §5.
     package mutating func append(lengthPrefixed bytes: Span<UInt8>) {
         append(bigEndian: UInt32(truncatingIfNeeded: bytes.count))
         append(bytes)
@@ -66,8 +66,7 @@ extension OutputSpan where Element == UInt8 {
 }
 
 extension Span where Element == UInt8 {
-    /// Takes a number off the front, most significant byte first; nil, with nothing taken, where there are too few
-    /// bytes.
+    /// Takes a number off the front, most significant byte first; nil, with nothing taken, for too few bytes.
     @_lifetime(self: copy self)
     package mutating func readBigEndian<Number: FixedWidthInteger>(_: Number.Type = Number.self) -> Number? {
         let width = Number.bitWidth / 8
@@ -77,8 +76,8 @@ extension Span where Element == UInt8 {
         return number
     }
 
-    /// Takes bytes off the front that follow their number, in four bytes: a `string` of RFC 4251 §5. Nil, with nothing
-    /// taken, where there are fewer.
+    /// Takes a count of four bytes, and as many bytes after it, off the front: a `string` of RFC 4251 §5. Nil, with nothing
+    /// taken, for too few bytes.
     @_lifetime(self: copy self)
     @_lifetime(copy self)
     package mutating func readLengthPrefixed() -> Span<UInt8>? {

@@ -1,10 +1,10 @@
 /// A personal identification number or unblocking key as a person typed it, before any padding.
 ///
-/// It knows nothing of what a card accepts: the driver checks length and characters before a try is spent.
+/// The PIN is not checked here: the driver checks length and characters before a try is spent.
 public struct PIN: ~Copyable, Sendable {
     /// The origin of the PIN.
     public enum Origin: Sendable {
-        /// From here.
+        /// The PIN was given by the program or a person, and its characters are known.
         case given
         /// The PIN is typed on the keys of the reader, or on those of the token.
         case typed
@@ -14,7 +14,7 @@ public struct PIN: ~Copyable, Sendable {
 
     public let origin: Origin
 
-    /// The characters, in the encoding they were typed in; empty for a PIN that is typed elsewhere.
+    /// The characters, in the encoding in which they were typed; empty for a PIN that is typed elsewhere.
     public let secret: Secret
 
     public init(_ secret: consuming Secret) {
@@ -26,13 +26,13 @@ public struct PIN: ~Copyable, Sendable {
         self.secret = secret
     }
 
-    /// One that a person is to type on the keys of the reader or of the token.
+    /// A PIN for a person to type on the keys of the reader or of the token.
     public static var typed: PIN { PIN(.typed, Secret(capacity: 0) { _ in }) }
 
-    /// One that a person typed there just now.
+    /// A PIN that a person has just typed there.
     public static var presented: PIN { PIN(.presented, Secret(capacity: 0) { _ in }) }
 
-    /// A PIN from text that is no secret, as tests and documented defaults have it.
+    /// A PIN from text that is not secret, for tests and documented defaults.
     package init(_ text: StaticString) {
         var bytes = Array(text.description.utf8)
         self.init(Secret(consuming: &bytes))

@@ -1,11 +1,11 @@
 internal import Glibc
 internal import Synchronization
 
-/// A mark that a child by fork does not have, as long as it has not set it itself.
+/// A mark that a child by fork does not have, unless it has set the mark itself.
 ///
-/// It lies in memory that the kernel fills with zeros for the child, so that to look at it takes no system call.
+/// It is in memory that the kernel fills with zeros for the child, so that reading it takes no system call.
 enum ProcessMark {
-    /// Nil where the kernel does not know such memory: then the mark is never there.
+    /// Nil where the kernel lacks such memory: the mark is never set then.
     nonisolated(unsafe) private static let mark: UnsafeMutablePointer<Atomic<Bool>>? = {
         let length = sysconf(Int32(_SC_PAGESIZE))
         let address = unsafe mmap(nil, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
@@ -19,6 +19,6 @@ enum ProcessMark {
 
     static var isSet: Bool { unsafe mark?.pointee.load(ordering: .relaxed) ?? false }
 
-    /// - Returns: whether it was not set.
+    /// - Returns: true where the mark was not set before.
     static func set() -> Bool { unsafe mark.map { unsafe !$0.pointee.exchange(true, ordering: .relaxed) } ?? true }
 }

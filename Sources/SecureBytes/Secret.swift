@@ -6,14 +6,15 @@ internal import Glibc
 /// overwritten with zeros when the value ends. A secret can be neither copied nor printed.
 @safe
 public struct Secret: ~Copyable, @unchecked Sendable {
-    /// The bytes, and in the last byte of the pages ``mark``.
+    /// The bytes, and ``mark`` in the last byte of the pages.
     private let pages: UnsafeMutableRawBufferPointer
     private let length: Int
 
-    /// A child by `fork` finds zero in its place, and must not take zeros for the secret: it would encrypt with them.
+    /// Shows that the pages hold the secret. A child by `fork` finds zero in its place, and must not encrypt with a secret of
+    /// zeros.
     private static let mark: UInt8 = 0xFF
 
-    /// The number of bytes. In a child by `fork`, which does not have its parent's secrets, they are empty.
+    /// The number of bytes; 0 in a child by `fork`, which does not have its parent's secrets.
     public var count: Int { unsafe pages.last == Secret.mark ? length : 0 }
 
     /// Makes a secret of at most `capacity` bytes that `body` fills in place.
@@ -34,12 +35,12 @@ public struct Secret: ~Copyable, @unchecked Sendable {
         if let last = unsafe pages.indices.last { unsafe pages[last] = Secret.mark }
     }
 
-    /// Makes a secret of bytes that the caller keeps responsibility for.
+    /// Makes a secret from bytes that the caller remains responsible for.
     public init(copying bytes: Span<UInt8>) {
         self.init(capacity: bytes.count) { $0.append(bytes) }
     }
 
-    /// Makes a secret of the bytes of both, one after the other.
+    /// Makes a secret from the bytes of both, one after the other.
     package init(joining first: Span<UInt8>, _ second: Span<UInt8>) {
         self.init(capacity: first.count + second.count) { output in
             output.append(first)
@@ -47,7 +48,7 @@ public struct Secret: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Moves an array's bytes into a secret, and overwrites the array. Where another array shares them, that keeps them.
+    /// Moves an array's bytes into a secret, and overwrites the array. Another array that shares the bytes keeps them.
     public init(consuming bytes: inout [UInt8]) {
         self.init(copying: bytes.span)
         bytes.wipe()
@@ -57,7 +58,7 @@ public struct Secret: ~Copyable, @unchecked Sendable {
         unsafe SecretPages.giveBack(pages)
     }
 
-    /// Whether there is no byte in it.
+    /// Whether the secret has no bytes.
     public var isEmpty: Bool { count == 0 }
 
     /// The bytes, for as long as the secret is borrowed.
@@ -75,7 +76,7 @@ public struct Secret: ~Copyable, @unchecked Sendable {
         Secret(copying: bytes)
     }
 
-    /// The bytes as an array, for those that are not secret, as a signature, or that only an array can carry.
+    /// The bytes as an array, for bytes that are not secret, such as a signature, or for an interface that only takes arrays.
     package borrowing func copied() -> [UInt8] {
         Array(copying: bytes)
     }
@@ -90,7 +91,7 @@ public struct Secret: ~Copyable, @unchecked Sendable {
     }
 
     private static var emptyAddress: UnsafePointer<UInt8> {
-        // A span of no bytes needs an address all the same; it is never read.
+        // An empty span needs an address too, which is never read.
         unsafe UnsafePointer(bitPattern: 1).unsafelyUnwrapped
     }
 }

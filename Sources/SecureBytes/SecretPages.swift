@@ -1,15 +1,15 @@
 internal import Glibc
 internal import Synchronization
 
-/// Memory pages for secrets: locked, left out of core dumps, full of zeros in a child by fork and whenever no secret has them.
+/// Memory pages for secrets: locked, left out of core dumps, and zeroed in a child by fork and between uses.
 ///
-/// Mapping, locking and unmapping a page takes longer than most of what is done with a secret, so a few are kept. There is
-/// no lock, which a thread could hold while another one forks.
+/// Mapping, locking and unmapping a page takes longer than most operations with a secret, so a few pages are kept. There is no
+/// lock, which one thread could hold while another one forks.
 enum SecretPages {
     private static let spares = InlineArray<8, Atomic<UInt>> { _ in Atomic(0) }
     private static let size = sysconf(Int32(_SC_PAGESIZE))
 
-    /// Takes the whole pages that `capacity` bytes need; none for none.
+    /// Takes the whole pages for `capacity` bytes; none for 0.
     static func take(for capacity: Int) -> UnsafeMutableRawBufferPointer {
         guard capacity > 0 else { return unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0) }
         if capacity <= size, let page = unsafe takeSpare() {
@@ -21,10 +21,10 @@ enum SecretPages {
             // Out of memory: the standard library's allocator ends the process for an array in the same case.
             preconditionFailure("no memory for a secret of \(capacity) bytes")
         }
-        // Each may be refused (RLIMIT_MEMLOCK, an old kernel); the secret is then still zeroed at its end.
+        // The kernel may refuse each call (RLIMIT_MEMLOCK, an old kernel). The secret is zeroed at its end all the same.
         _ = unsafe mlock(address, length)
         _ = unsafe madvise(address, length, MADV_DONTDUMP)
-        // A child would keep the secret for as long as it runs, in memory that is not locked.
+        // Otherwise a child would keep the secret while it runs, in memory that is not locked.
         _ = unsafe madvise(address, length, MADV_WIPEONFORK)
         return unsafe UnsafeMutableRawBufferPointer(start: address, count: length)
     }

@@ -1,4 +1,4 @@
-/// A secret that several owners hold, for values that are copied. It is overwritten when the last of them lets go.
+/// A secret with several owners, for values that are copied. It is overwritten when the last owner releases it.
 public final class SharedSecret: Sendable {
     public let secret: Secret
 

@@ -26,7 +26,7 @@ public struct TLVTag: RawRepresentable, Hashable, Sendable, ExpressibleByInteger
     public var description: String { Hex.encode(octets) }
 }
 
-/// Why bytes are not the data objects they should be.
+/// The reason that bytes are not the expected data objects.
 public struct TLVError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Code: String, Hashable, Sendable {
         case truncated = "data object ends early"
@@ -43,7 +43,7 @@ public struct TLVError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public let code: Code
 
-    /// The data object it happened in or for, where that is known.
+    /// The data object of the error, where it is known.
     public let tag: TLVTag?
 
     public init(_ code: Code, tag: TLVTag? = nil) {
@@ -64,17 +64,17 @@ public struct TLVError: Error, Hashable, Sendable, CustomStringConvertible {
 public struct TLV: Hashable, Sendable {
     public let tag: TLVTag
 
-    /// The octets of the value, within those that the object was read from.
+    /// The octets of the value, as a slice of the octets from which the object was read.
     package let content: ArraySlice<UInt8>
 
-    /// The number of octets of the length field, so that a parsed object encodes to the same bytes. Cards write `82 00
-    /// 10` where `10` would do.
+    /// The number of octets of the length field, so that a parsed object encodes to the same bytes. Cards write `82 00 10` where
+    /// `10` would suffice.
     let lengthOctets: Int
 
     /// The number of data objects that enclose this one.
     let depth: Int
 
-    /// The rules that the objects inside follow too.
+    /// The encoding rules of the object, and of the objects inside it.
     let rules: TLVRules
 
     /// The value.

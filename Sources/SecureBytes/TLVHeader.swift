@@ -3,8 +3,7 @@ public enum TLVRules: Sendable, Hashable {
     /// The encoding of cards: tags of one to four octets; lengths in the short form, or the long form with up to three
     /// octets, needless ones included. ISO/IEC 7816-4 §6.3.
     case card
-    /// DER: tags of one octet, which are all that X.509 has; lengths of up to four octets in the shortest form.
-    /// X.690 §10.1.
+    /// DER: tags of one octet, which suffice for X.509; lengths of up to four octets in the shortest form. X.690 §10.1.
     case der
     /// One octet for the tag and one for the length. PC/SC part 10 §2.2.
     case octets
@@ -17,10 +16,10 @@ public enum TLVRules: Sendable, Hashable {
 package struct TLVHeader: Sendable {
     package let tag: TLVTag
 
-    /// The octets of tag and length.
+    /// The number of octets of tag and length.
     package let count: Int
 
-    /// The octets of the length field alone.
+    /// The number of octets of the length field.
     let lengthOctets: Int
 
     private let valueCount: Int
@@ -35,7 +34,7 @@ package struct TLVHeader: Sendable {
         count = position
     }
 
-    /// The range of the value within `bytes`, which the header was read from.
+    /// The range of the value within `bytes`, from which the header was read.
     package func value(in bytes: Span<UInt8>) throws(TLVError) -> Range<Int> {
         guard count <= bytes.count, valueCount <= bytes.count - count else { throw TLVError(.truncated, tag: tag) }
         return count..<count + valueCount
@@ -81,10 +80,10 @@ package struct TLVHeader: Sendable {
 }
 
 extension Span where Element == UInt8 {
-    /// Takes the value of the next data object off the front, which must have this tag. For a secret, which no array may
-    /// hold a copy of.
+    /// Takes the value of the next data object, which must have this tag, off the front. For a secret, of which no array may hold
+    /// a copy.
     ///
-    /// - Throws: and takes nothing, `missing` for another tag or no bytes.
+    /// - Throws: `missing` for another tag or no bytes, with nothing taken.
     @_lifetime(self: copy self)
     @_lifetime(copy self)
     package mutating func readTLV(_ tag: TLVTag, _ rules: TLVRules) throws(TLVError) -> Span<UInt8> {

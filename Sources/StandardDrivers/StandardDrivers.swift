@@ -2,10 +2,10 @@ package import KeychainHost
 internal import PIVDriver
 package import TokenKit
 
-/// The drivers of cards that this package has. No other place names one: a driver that is added here is used by the command, the
-/// libraries and the host alike.
+/// The card drivers of this package. No other place names one, so that the command, the libraries and the host all use a driver
+/// that is added here.
 package enum StandardDrivers {
-    /// In the order in which they are asked whether they know a card.
+    /// All drivers, in the order in which they are asked whether they know a card.
     package static func all(_ caches: TokenCaches) -> [any TokenDriver] {
         [
             PIVDriver(

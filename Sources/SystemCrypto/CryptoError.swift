@@ -1,12 +1,12 @@
-/// Why a cryptographic operation did not give a result.
+/// The reason that a cryptographic operation gave no result.
 ///
 /// Two errors are equal when their codes are. No error holds a key, a password or plaintext.
 public struct CryptoError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kind of failure.
     public enum Code: Sendable, Hashable, CaseIterable {
-        /// The input is not what its format says: DER, PEM, a point off its curve, a nonsensical length.
+        /// The input breaks its format: DER, PEM, a point off its curve, a nonsensical length.
         case malformed
-        /// The algorithm, curve or key type is not offered, or does not go with the key.
+        /// The algorithm, curve or key type is not offered, or does not suit the key.
         case unsupported
         /// An input has a length the algorithm does not take.
         case invalidLength
@@ -27,7 +27,7 @@ public struct CryptoError: Error, Sendable, Equatable, CustomStringConvertible {
     public let code: Code
     /// The operation that failed, for example `AES-256-GCM open`.
     public let operation: String
-    /// OpenSSL's own words, where it had any.
+    /// OpenSSL's own error text; nil where it has none.
     public let reason: String?
 
     public init(_ code: Code, _ operation: String, reason: String? = nil) {

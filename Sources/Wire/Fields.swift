@@ -1,10 +1,10 @@
-/// A message that is not as its kind is written.
+/// The error of a message that does not have the form of its kind.
 package enum WireError: Error {
     /// The message ends before its last field.
     case truncated
     /// Bytes follow its last field.
     case trailingBytes
-    /// A field has a value that no writer gives it.
+    /// A field has a value that is never written.
     case malformed
 }
 
@@ -28,7 +28,7 @@ package struct FieldWriter {
         for byte in value { bytes.append(byte) }
     }
 
-    /// The number of elements that follow. A number beyond 4 bytes is of a message that is too long, and is refused as
+    /// Appends the number of elements that follow. A number beyond 4 bytes is clamped: its message is too long, and is refused as
     /// a whole.
     package mutating func append(count: Int) { append(UInt64(UInt32(clamping: count)), byteCount: 4) }
 
@@ -76,7 +76,7 @@ package struct FieldReader {
 
     /// The number of elements that follow.
     ///
-    /// - Parameter size: the bytes that each has at least, so that no count is believed that the message has no room for.
+    /// - Parameter size: the least bytes of an element, so that a count is refused that exceeds the rest of the message.
     package mutating func count(ofElementsWith size: Int) throws(WireError) -> Int {
         let count = Int(try number(byteCount: 4))
         guard count <= remaining / size else { throw .truncated }

@@ -2,13 +2,13 @@
 ///
 ///     kind (1) · 0 (3) · number of the request (4) · length of the fields (4) · length of the secrets (4) · fields · secrets
 ///
-/// Fields tell what is asked and answered. What may be a secret, such as PINs, plaintext and the numbers of private keys, is in
-/// the second part, for which each side has memory of its own that is wiped.
+/// The fields hold the call or the answer. Values that may be secret, such as PINs, plaintext and the numbers of private keys,
+/// are in the second part, which each side keeps in memory that it wipes.
 package struct FrameHeader: Equatable {
     package enum Kind: UInt8 {
         /// The first message of a client, and its answer.
         case hello = 1
-        /// Has a further connection with it as its ancillary data, which is served as this client's.
+        /// Carries a further connection of this client as ancillary data.
         case connection = 2
         case request = 3
         case answer = 4
@@ -26,7 +26,7 @@ package struct FrameHeader: Equatable {
 
     /// Bytes that the fields of a message may have.
     package static let maximumFields = 1 << 20
-    /// Bytes that the secrets of a message may have: those of the longest item, and what goes with it.
+    /// Bytes that the secrets of a message may have: the longest item, and 64 KiB for its other secrets.
     package static let maximumSecrets = (16 << 20) + (64 << 10)
 
     package init(_ kind: Kind, number: UInt32, fieldCount: Int, secretCount: Int) {
@@ -36,7 +36,7 @@ package struct FrameHeader: Equatable {
         self.secretCount = secretCount
     }
 
-    /// - Throws: ``WireError`` for another length, an unknown kind, or parts that are longer than they may be.
+    /// - Throws: ``WireError`` for another length, an unknown kind, or parts beyond their maximum.
     package init(parsing bytes: [UInt8]) throws(WireError) {
         guard bytes.count == Self.byteCount else { throw .truncated }
         guard let kind = Kind(rawValue: bytes[0]), bytes[1] == 0, bytes[2] == 0, bytes[3] == 0 else { throw .malformed }

@@ -1,20 +1,20 @@
-/// The first message of a client, about itself. The host looks up by itself which process that is.
+/// The first message of a client, about itself. The host asks the kernel which process the client is.
 package struct Hello: Equatable {
     /// The versions of the wire that the client speaks.
     package var oldestVersion: UInt64
     package var newestVersion: UInt64
-    /// The first number for handles. A client that lost its host begins above all that it had from it.
+    /// The first number for handles. A client that lost its host asks the next one for numbers above all former handles.
     package var firstHandle: UInt64
-    /// Whether answers come with a text about their return value.
+    /// Whether answers shall have a text about their return value.
     package var wantsNotes: Bool
-    /// The path that the client's library was loaded from. Empty where it cannot be told.
+    /// The path that the client's library was loaded from; empty where it is unknown.
     package var libraryPath: [UInt8]
     /// Environment variables, each as `NAME=value`.
     package var environment: [[UInt8]]
 
     package static let version: UInt64 = 1
 
-    /// Leaves more handles than a host ever gives out.
+    /// The greatest first number, which leaves more handles than a host ever gives out.
     package static let maximumFirstHandle: UInt64 = 1 << 63
 
     package init(
@@ -60,9 +60,9 @@ package enum HelloAnswer: Equatable {
     case served(version: UInt64)
     /// The host speaks none of the client's versions.
     case otherVersion
-    /// The client is to have keychains, or a card service, that are not this host's.
+    /// The client's environment names other keychains, or another card service, than this host's.
     case otherEnvironment
-    /// The host has as many clients as it serves, or ends.
+    /// The host has its maximum of clients, or belongs to another user.
     case busy
 
     package init(parsing bytes: [UInt8]) throws(WireError) {

@@ -2,12 +2,12 @@
 package struct PKCS11Answer: Equatable {
     /// A `CK_RV`.
     package var returnValue: UInt64
-    /// Lines for the client's log, where it wants them: events meanwhile, and last the meaning of the return value.
+    /// Lines for the client's log, where the client wants them: events during the call, and last the meaning of the return value.
     package var notes: [[UInt8]]
     /// Handles, flags and sizes.
     package var numbers: [UInt64]
-    /// Text fields of a structure, one after the other, each filled with blanks; of `C_GetAttributeValue` the object's attributes
-    /// that are no secrets, each with its type before it.
+    /// Text fields of a structure, one after the other, each padded with blanks; for `C_GetAttributeValue`, the object's
+    /// attributes that are not secret, each after its type and length.
     package var text: [UInt8]
 
     package init(_ returnValue: UInt64, numbers: [UInt64] = [], text: [UInt8] = [], notes: [[UInt8]] = []) {

@@ -1,27 +1,27 @@
-/// A call of a PKCS #11 function: what its arguments say, without the pointers.
+/// A call of a PKCS #11 function: the values of its arguments, without pointers.
 ///
-/// Values that may be secret are not in it but in the secrets of its message, in the order of the arguments: PINs, input data, and
-/// the values of attributes that ``PKCS11Attribute/isSecret(_:)`` names.
+/// Values that may be secret are in the secrets of its message instead, in the order of the arguments: PINs, input data, and the
+/// values of attributes that ``PKCS11Attribute/isSecret(_:)`` names.
 package struct PKCS11Call: Equatable {
     package var function: PKCS11Function
-    /// Handles, flags and sizes, in the order of the function's arguments. The length of data is told also where its result's length is
-    /// asked for, for which the data is not sent.
+    /// Handles, flags and sizes, in the order of the function's arguments. The length of the data is there also where only the
+    /// output's length is asked for, and the data is not sent.
     package var numbers: [UInt64]
     package var mechanism: PKCS11Mechanism?
     /// Arrays of attributes.
     package var templates: [[PKCS11Attribute]]
 
-    /// In place of a size: the argument is NULL.
+    /// A value in place of a size: the argument is NULL.
     package static let null = UInt64.max
 
-    /// Behind the arguments of a function that takes data at once: the data is longer than a message, and follows in parts, if the
-    /// host says that it could be given in this one call. Its length is told as always.
+    /// A value behind the arguments of a function that takes data at once: the data is longer than a message, and follows in
+    /// parts if the host confirms that it can be given in one call. Its length is among the arguments as always.
     package static let dataFollows = UInt64.max - 1
 
-    /// Whether the call only asks if the data that follows in parts can be given in one call.
+    /// Whether the call only asks if data that follows in parts can be given in one call.
     package var isBeforeData: Bool { numbers.count == 4 && numbers[3] == PKCS11Call.dataFollows }
 
-    /// Has a call of `C_Sign` begin its signature itself, with the key behind its numbers and the mechanism of `C_SignInit`.
+    /// Adds the key and the mechanism of `C_SignInit` to a call of `C_Sign`, which then begins its signature itself.
     ///
     /// - Returns: false for any other call, and where the data follows in parts.
     package mutating func begin(with begun: PKCS11Call) -> Bool {
@@ -113,8 +113,8 @@ package struct PKCS11Attribute: Equatable {
         }
     }
 
-    /// Whether the value of an attribute may be a secret: `CKA_VALUE`, whatever it is the value of, and the numbers of private
-    /// RSA keys, `CKA_PRIVATE_EXPONENT` to `CKA_COEFFICIENT`.
+    /// Whether the value of an attribute may be a secret: `CKA_VALUE` of any object, and the numbers of private RSA keys,
+    /// `CKA_PRIVATE_EXPONENT` to `CKA_COEFFICIENT`.
     package static func isSecret(_ type: UInt64) -> Bool { type == 0x11 || 0x123...0x128 ~= type }
 }
 
@@ -126,7 +126,7 @@ package struct PKCS11Mechanism: Equatable {
     package enum Parameter: Equatable {
         case none
         case structure(numbers: [UInt64], strings: [[UInt8]])
-        /// One for which no token here has a use, and which is therefore not sent.
+        /// A parameter that no token here uses, and that is therefore not sent.
         case withheld
     }
 

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import FoundationEssentials
 internal import SecureBytes
 
-/// Forms of arguments in macOS's `security` that the parser does not know, as forms that it does.
+/// Rewrites the forms of arguments in macOS's `security` that the parser does not know.
 enum ArgumentForms {
     /// The argument that stands for a password that is to be asked for.
     static let ask = "\u{0}"
@@ -17,8 +17,8 @@ enum ArgumentForms {
         }
     }
 
-    /// `-w=text` as `-w` and `=text`: a letter's value is all that follows it, as getopt(3) has it, and a password may begin
-    /// with a sign that the parser takes for one of its own.
+    /// Splits `-w=text` into `-w` and `=text`. As in getopt(3), all that follows the letter is its value, but the parser would
+    /// drop the `=`, with which a password may begin.
     private static func separatingValues(_ arguments: [String]) throws -> [String] {
         guard arguments.contains(where: { $0.wholeMatch(of: /-[A-Za-z]+=.*/.dotMatchesNewlines()) != nil }) else {
             return arguments
@@ -57,19 +57,19 @@ enum ArgumentForms {
         }
     }
 
-    /// A password may begin with a dash too.
+    /// Whether the text is an option: a dash and one letter, or two dashes. Other texts with a dash may be passwords.
     private static func isOption(_ text: String) -> Bool { text.wholeMatch(of: /-[A-Za-z]|--.*/) != nil }
 
-    /// `-a name value` as `-a name=value`.
+    /// Rewrites `-a name value` as `-a name=value`.
     private static func joiningAttributes(_ arguments: [String]) throws -> [String] {
         try rewriting(arguments, Import.self, "a") { rest in
             rest.count > 1 ? [rest.removeFirst() + "=" + rest.removeFirst()] : []
         }
     }
 
-    /// The arguments with another form of the values of one option. Values of other options are left alone.
+    /// Rewrites the values of one option. Values of other options stay unchanged.
     ///
-    /// - Parameter form: takes the option's values off what follows it, and returns what the parser is to find there.
+    /// - Parameter form: removes the option's values from the arguments after it, and returns the values for the parser.
     private static func rewriting(
         _ arguments: [String], _ command: any ParsableCommand.Type, _ letter: String,
         _ form: (inout ArraySlice<String>) throws -> [String]
@@ -117,7 +117,7 @@ private struct CommandOptions {
         options = help.command.arguments
     }
 
-    /// The option of a word whose value is the next word.
+    /// The option at the end of a word whose value is the next word; nil for any other word.
     func open(in word: String) -> Option? {
         if word.hasPrefix("--") { return options.first { $0.takesValue && $0.has(String(word.dropFirst(2))) } }
         guard word.hasPrefix("-") else { return nil }
@@ -125,7 +125,7 @@ private struct CommandOptions {
         return options.first { $0.has(String(word[end])) }
     }
 
-    /// A word of letters and a value that begins with `=`, apart.
+    /// Splits a word into option letters and a value that begins with `=`; nil for any other word.
     func separated(_ word: String) -> (letters: String, value: String)? {
         guard !word.hasPrefix("--"), word.hasPrefix("-"), let end = lastLetter(of: word),
             options.contains(where: { $0.has(String(word[end])) })
@@ -134,7 +134,7 @@ private struct CommandOptions {
         return value.hasPrefix("=") ? (String(word[...end]), String(value)) : nil
     }
 
-    /// Letters stand together; what follows one that takes a value is the value.
+    /// The first letter that takes a value, which is the rest of the word, or that is unknown. Letters before it are flags.
     private func lastLetter(of word: String) -> String.Index? {
         word.dropFirst().firstIndex { letter in options.first { $0.has(String(letter)) }?.takesValue != false }
     }
@@ -158,7 +158,7 @@ enum SecretArgument {
         return Secret(consuming: &bytes)
     }
 
-    /// The help of an option that takes one.
+    /// The help of an option that takes a secret.
     static func help(_ what: String) -> ArgumentHelp {
         ArgumentHelp("\(what) Other programs can see it: better leave it out, and be asked.", valueName: "password")
     }

@@ -13,8 +13,7 @@ extension CommandKeychains {
         local(of: item)?.path ?? item.keychain.rawValue
     }
 
-    /// The results of `body` for each card, and then for each token of a module; one that cannot be read hides no
-    /// other.
+    /// The results of `body` for each card, and then for each token of a module, with a gap for each that cannot be read.
     func eachToken<Element>(
         _ body: (TokenKeychain, TokenIdentity) -> Element
     ) -> Outcome<[Element]> {
@@ -23,9 +22,9 @@ extension CommandKeychains {
         return Outcome(tokens.found, missing: modules.missing + tokens.missing)
     }
 
-    /// The identifiers of its keychains, cards first.
+    /// The identifiers of the keychains, cards first.
     ///
-    /// - Throws: where none can be told, what the first of them failed with.
+    /// - Throws: the error of the first gap, if there is no identifier.
     func identifiers() throws(KeychainError) -> [KeychainIdentifier] {
         let tokens = eachToken { KeychainIdentifier(rawValue: $1.id.description) }
         let identifiers = tokens.found + self.locals.map(\.identifier)
@@ -67,7 +66,7 @@ extension CommandKeychains {
         }.map(\.name)
     }
 
-    /// The one card that is meant.
+    /// The only inserted card; without any, the only token of a module.
     func onlyCard() throws -> TokenKeychain {
         var present = try self.tokens.filter { try $0.identity() != nil }
         if present.isEmpty { present = try self.modules.flatMap { try $0.tokens() } }

@@ -10,7 +10,7 @@ struct CommandKeychains {
     private var present: PresentKeychains
     let gaps: Gaps
 
-    /// All that the process has, the files of the search list left out if cards alone are wanted.
+    /// All keychains of the process, without the cards or the local keychains if they are not wanted.
     init(_ process: ProcessKeychains, cards: Bool = true, locals: Bool = true, _ gaps: Gaps = Gaps())
         throws(KeychainError)
     {
@@ -22,8 +22,8 @@ struct CommandKeychains {
     ///   - names: files or names of local keychains, ids or labels of cards, and URIs of either, to use instead of all.
     ///   - cards: whether cards are used.
     ///   - locals: whether local keychains are used.
-    ///   - process: those of the command, where it has another session; nil for a process of its own.
-    ///   - gaps: those of the command, where it has another session.
+    ///   - process: the process of the command's other session; nil for a new one.
+    ///   - gaps: the gaps of the command's other session.
     init(
         _ options: CardOptions? = nil, keychains names: [String] = [], cards: Bool = true, locals: Bool = true,
         of process: ProcessKeychains? = nil, _ gaps: Gaps = Gaps()
@@ -69,7 +69,7 @@ struct CommandKeychains {
         present.session(authentication: authentication)
     }
 
-    /// - Throws: for the id or label of a card that is not in, unless it may be in a reader that failed.
+    /// - Throws: for the id or label of a card that is not inserted, unless it may be in a reader that failed.
     private func checkInserted(_ names: Set<String>) throws(KeychainError) {
         guard !names.isEmpty, self.missing.isEmpty else { return }
         let inserted = eachToken { $1 }
@@ -78,8 +78,8 @@ struct CommandKeychains {
         throw KeychainError.cardNotInserted(first)
     }
 
-    /// The items to be deleted. A damaged item is reported only where its present values match: programs delete before
-    /// they add.
+    /// The items to be deleted. A damaged item is a gap only if its readable values match, since programs delete an item
+    /// before they add it anew.
     func itemsToDelete(matching query: Query) throws(KeychainError) -> Outcome<[Item]> {
         var outcome = try self.searchList.items(matching: query)
         var damage: [Missing] = []
@@ -122,7 +122,7 @@ extension CardOptions {
 }
 
 extension ProcessKeychains {
-    /// The names that are ids of cards, or labels of those that are in or were read before.
+    /// The names that are ids of cards, or labels of cards that are inserted or were read before.
     fileprivate func namesOfCards(among names: [String]) throws -> Set<String> {
         let candidates = names.filter(NamedKeychain.mayBeCard)
         let ids = candidates.filter { NamedKeychain.tokenID($0) != nil }
@@ -134,7 +134,7 @@ extension ProcessKeychains {
 
     /// The keychains of the command's user, without the cards that the options leave out.
     ///
-    /// Whoever chooses a reader wants no other tokens: modules are started where no reader of this program is that one.
+    /// If a reader is chosen and found, only modules that the options name are started.
     convenience init(_ options: CardOptions? = nil) throws {
         let choice = try options?.reader.map { try ReaderChoice($0) }
         let modules = try Modules.inUse(options)
@@ -157,7 +157,7 @@ extension ProcessKeychains {
 
 /// The chosen reader: one whose name contains a text, or whose card a URI names.
 private struct ReaderChoice {
-    /// For a person who waits. A card waits for a touch for a quarter of this.
+    /// The time that a card's answer may take while a person waits: four times a card's wait for a touch.
     static let answerLimit: Duration = .seconds(60)
 
     private let text: String
@@ -184,7 +184,7 @@ private struct ReaderChoice {
         return found
     }
 
-    /// Whether a module's token is in such a one.
+    /// Whether a module's token is the chosen one, by its slot's name or by the URI.
     func includes(_ token: TokenKeychain) -> Bool {
         guard let uri else { return token.name.contains(text) }
         guard let identity = (try? token.identity()) ?? nil else { return false }
@@ -198,7 +198,7 @@ enum CardDrivers {
 
     static let names = all.map(\.name)
 
-    /// Whether a name is one that every card of a kind has for a key, as PIV's slots.
+    /// Whether a name is one of a driver's fixed names of keys, such as a PIV slot.
     static func isKeyName(_ name: String) -> Bool {
         all.contains { $0.keyNames.contains(TokenObjectID(name.uppercased())) }
     }

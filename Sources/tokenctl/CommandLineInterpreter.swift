@@ -3,14 +3,14 @@ internal import ArgumentParser
 internal import Glibc
 internal import KeychainHost
 
-/// Runs the command that the arguments name, or with `-i` those that the lines of standard input do.
+/// Runs the command in the arguments, or with `-i` the commands on standard input, one a line.
 ///
-/// As in macOS's `security`, the beginning of a command's name will do where no other begins so.
+/// As in macOS's `security`, any unambiguous beginning of a command's name is accepted.
 struct CommandLineInterpreter {
     private let options: GlobalOptions
 
-    /// - Returns: the exit status: 0, that of the keychain's code, 1 for everything else; in the interactive mode that of
-    ///   the last command.
+    /// - Returns: the exit status: 0 for success, the status of a keychain error's code, or 1 for any other error; in the
+    ///   interactive mode the last command's.
     static func run(_ arguments: [String]) -> Int32 {
         var rest = arguments[...]
         do {
@@ -100,7 +100,7 @@ struct CommandLineInterpreter {
         return 0
     }
 
-    /// The parser's error, as a line like all others, with the help to read.
+    /// The parser's error as one line, with the command that shows its help.
     private static func sentence(_ error: any Error) -> String {
         guard Tokenctl.exitCode(for: error) == .validationFailure else { return Tokenctl.message(for: error) }
         let lines = Tokenctl.message(for: error).split(whereSeparator: \.isNewline)
@@ -116,7 +116,7 @@ struct CommandLineInterpreter {
     }
 }
 
-/// The words of a line, as a shell tells them apart.
+/// Splits a line into words as a shell does.
 enum CommandWords {
     /// - Returns: nil where a quotation mark is not closed.
     static func split(_ line: String) -> [String]? {

@@ -6,9 +6,9 @@ enum CommandName {
 
     private static let help = "help"
 
-    /// The arguments with the whole names of the command and of those below it, also after `help`.
+    /// Completes the names of the command and its subcommands, also after `help`.
     ///
-    /// - Throws: for a name that no command has, whatever follows it: options are some command's.
+    /// - Throws: for an unknown or ambiguous name, whatever options follow it.
     static func completed(_ arguments: [String]) throws -> [String] {
         var (whole, rest) = ([String](), arguments[...])
         var command: any ParsableCommand.Type = Tokenctl.self
@@ -45,8 +45,8 @@ enum CommandName {
                 ?? "see '\(place) --help'")
     }
 
-    /// The name that was meant: the one that differs in a third of its letters at most, or the only one that has the given one
-    /// in it.
+    /// The name that was probably meant: the nearest one, if at most a third of the given letters differ, or else the only one
+    /// that contains them.
     static func guess(_ name: String, among names: [String]) -> String? {
         let nearest = names.map { (name: $0, distance: distance(name, $0)) }.min { $0.distance < $1.distance }
         if let nearest, nearest.distance <= max(1, name.count / 3) { return nearest.name }

@@ -29,7 +29,7 @@ enum Completions {
         return paths.map(LocalKeychain.name(ofFile:))
     }
 
-    /// The folders and the files of keychains that a path is the beginning of.
+    /// The folders and the keychain files in the folder of a path.
     private static func files(_ word: String) -> [String] {
         let folder = word.lastIndex(of: "/").map { String(word[...$0]) } ?? ""
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

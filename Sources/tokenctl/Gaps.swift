@@ -7,7 +7,7 @@ final class Gaps {
 
     /// Prints gaps as warnings.
     ///
-    /// - Parameter isFailure: whether they are what the command ends with, which is printed in any case.
+    /// - Parameter isFailure: whether the command fails with them: they are printed as errors, even where warnings are not.
     func tell(_ missing: [Missing], isFailure: Bool = false) {
         for gap in missing where !told.contains(gap) {
             told.append(gap)
@@ -19,8 +19,7 @@ final class Gaps {
         }
     }
 
-    /// Runs `body`. Its error for no match also says that the item may be in a gap, and ends the command with the gap's
-    /// status.
+    /// Runs `body`. If nothing matches and the item may be in a gap, the error says so, and has the gap's code.
     func doubting<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as KeychainError where error.code == .itemNotFound {
             if let damage = told.first(where: \.isDamagedFile)?.error {
@@ -33,7 +32,7 @@ final class Gaps {
 
     /// Ends a command that lists everything.
     ///
-    /// - Throws: the exit status for a card that could not be read: the list lacks what is on it.
+    /// - Throws: the exit status for a card that could not be read, since the list lacks its items.
     func end() throws(ExitCode) {
         if let card { throw ExitCode(CommandLineInterpreter.status(of: card.code)) }
     }
@@ -42,7 +41,7 @@ final class Gaps {
 }
 
 extension Missing {
-    /// The keychain and the error. A path stands once where the reason has it too.
+    /// The keychain and the error; the error alone if its reason has the keychain's path.
     var text: String {
         keychain.contains("/") && error.reason.contains(keychain) ? error.description : "\(keychain): \(error)"
     }
@@ -50,9 +49,9 @@ extension Missing {
     /// Whether the gap lasts until a person repairs it.
     fileprivate var lasts: Bool { kind == .absentKeychain || place == .module }
 
-    /// Whether a keychain file lacks what may have been looked for.
+    /// Whether damage of a keychain file may hide the item.
     fileprivate var isDamagedFile: Bool { place == .file && isDamage }
 
-    /// Whether something is damaged that may have been looked for.
+    /// Whether a damaged item or keychain may hide the item.
     var isDamage: Bool { kind == .damagedItem || kind == .damagedKeychain }
 }

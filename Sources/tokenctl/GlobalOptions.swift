@@ -48,7 +48,7 @@ struct GlobalOptions: Equatable {
 enum Warnings {
     @TaskLocal static var areWanted = true
 
-    /// Writes `tokenctl: text` to standard error, if it is wanted. For all that does not end the command: what does is an error.
+    /// Writes `tokenctl: text` to standard error, if warnings are wanted. What ends the command is an error, not a warning.
     static func show(_ text: String) { if areWanted { printError(text) } }
 
     /// Shows a warning once a day at most, of a state that lasts from one command to the next; `tokenctl doctor` tells

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// The file descriptors that the program was started with. A descriptor in an argument must be one of them: under the
-/// same number the program may have opened the connection to a card, or a keychain, since.
+/// The file descriptors that the program was started with. A descriptor in an argument must be one of them: any other may
+/// be a card's connection or a keychain that the program has opened since.
 enum InheritedDescriptors {
     private static let numbers = current()
 
-    /// Notes which there are; to be called before anything is opened.
+    /// Records the open descriptors; to be called before anything is opened.
     static func note() { _ = numbers }
 
     static func contains(_ descriptor: Int32) -> Bool { numbers.contains(descriptor) }

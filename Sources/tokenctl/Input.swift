@@ -8,9 +8,9 @@ internal import TokenKit
 
 /// A file to be read, or standard input for `-`.
 struct Input: ~Copyable {
-    /// Bytes of a message that must be in memory as a whole.
+    /// The maximum length in bytes of a message that must be in memory as a whole.
     static let maximumWhole = 1 << 20
-    /// Bytes of one that a symmetric key is used with, or that Ed25519 signs, which reads it twice.
+    /// The maximum length of a message for a symmetric key, or for Ed25519, which reads it twice.
     static let maximumMessage = 1 << 28
     /// The maximum length of the encrypted message: an initialisation vector and a tag are added.
     static let maximumCiphertext = maximumMessage + 28
@@ -53,7 +53,7 @@ struct Input: ~Copyable {
         if descriptor != STDIN_FILENO { close(descriptor) }
     }
 
-    /// The size in bytes; nil for a pipe and the like. Nothing is read from a folder.
+    /// The size in bytes; nil for a pipe and the like; 0 for a folder, from which nothing is read.
     private var size: Int64? {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { return nil }
@@ -64,7 +64,7 @@ struct Input: ~Copyable {
         }
     }
 
-    /// Whether reading it may take so long that a question after it would wait too long for its answer.
+    /// Whether reading it may take so long that a person is asked for the PIN before.
     var isLong: Bool { size.map { $0 > Input.longSize } ?? true }
 
     /// The digest, computed as the input is read: memory does not grow with the file.
@@ -74,9 +74,9 @@ struct Input: ~Copyable {
         return try context.finalize()
     }
 
-    /// All of the input, where that is no more than `limit` bytes. No other copy of it is left in memory: it may be a key.
+    /// All of the input, up to `limit` bytes. No other copy is left in memory, since it may be a key.
     ///
-    /// - Parameter refusal: what is thrown where it is more, if not that the input is too long.
+    /// - Parameter refusal: the error for a longer input, instead of the usual one.
     func whole(limit: Int = maximumWhole, orElse refusal: KeychainError? = nil) throws -> [UInt8] {
         var bytes: [UInt8] = []
         try forEachChunk { chunk in
@@ -137,7 +137,7 @@ struct Output {
         }
     }
 
-    /// - Parameter mode: of a file that is made. One that is there keeps what it has less.
+    /// - Parameter mode: the mode of a new file. A file that exists gets only those bits that it has already.
     func write(_ bytes: borrowing Secret, mode: mode_t = 0o644) throws {
         guard let path, path != "-" else { return try StandardOutput.write(bytes) }
         try check()

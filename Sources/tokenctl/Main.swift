@@ -21,7 +21,7 @@ enum Main {
         exit(CommandLineInterpreter.run(Array(CommandLine.arguments.dropFirst())))
     }
 
-    /// Whether every argument is text: repaired in silence, it would name another item or file than was meant.
+    /// Whether every argument is text in UTF-8. One that is silently repaired could name another item or file.
     private static func hasTextOnly() -> Bool {
         for index in 1..<max(Int(CommandLine.argc), 1) {
             guard let argument = unsafe CommandLine.unsafeArgv[index], unsafe String(validatingCString: argument) == nil
@@ -35,13 +35,13 @@ enum Main {
     /// A stream that was closed must not become the next file that is opened: messages would end up in a keychain.
     private static func occupyStandardStreams() {
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) == -1 {
-            // The wrong way round, so that using it is an error as before.
+            // Opened for the opposite direction, so that using it is an error as before.
             _ = unsafe open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
 
-    /// Sets the limit of core dumps to one byte: only then does the kernel not even start a program that collects them.
-    /// core(5)
+    /// Sets the limit of core dumps to one byte. Only this value keeps the kernel from starting a program that collects
+    /// them, core(5).
     private static func forbidCoreDumps() {
         var limit = rlimit(rlim_cur: 1, rlim_max: 1)
         _ = unsafe setrlimit(__rlimit_resource_t(UInt32(RLIMIT_CORE.rawValue)), &limit)

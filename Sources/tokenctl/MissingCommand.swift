@@ -8,7 +8,8 @@ enum MissingCommand {
         return reasons
     }()
 
-    /// Commands that allow programs what every program of the user may do here: scripts for `security` run on.
+    /// Commands that grant programs what every program of the user may do here. They do nothing, so that scripts for `security`
+    /// run.
     static let needless = [
         "set-generic-password-partition-list", "set-internet-password-partition-list", "set-key-partition-list",
     ]

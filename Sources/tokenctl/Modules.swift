@@ -4,7 +4,7 @@ import Platform
 internal import Synchronization
 internal import TokenKit
 
-/// The PKCS #11 modules of others that a run of the command uses.
+/// The PKCS #11 modules of other makers that a run of the command uses.
 enum Modules {
     /// The modules where the options name none.
     static let choice = ModuleChoice(

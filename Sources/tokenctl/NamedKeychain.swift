@@ -58,15 +58,15 @@ enum NamedKeychain {
         return first
     }
 
-    /// Whether a name can be a card's: an id, or what no file has for its name.
+    /// Whether a name can be a card's: an id, or a name that no keychain file has.
     static func mayBeCard(_ name: String) -> Bool {
         guard tokenID(name) == nil else { return true }
         guard !name.isEmpty, !name.contains("/"), !PKCS11URI.isURI(name) else { return false }
         return unsafe access(KeychainName.path(name), F_OK) != 0
     }
 
-    /// The noun for a card of this name: its id, or the label or URI of an inserted one that no file has; nil for any
-    /// other name.
+    /// The noun for what a name means: a card's id, or the label or URI of an inserted card or a module's token that no file
+    /// has; nil for any other name.
     static func noun(ofCard name: String) -> String? {
         guard tokenID(name) == nil else { return "a card" }
         let isURI = PKCS11URI.isURI(name)
@@ -78,7 +78,7 @@ enum NamedKeychain {
         return meant.map { $0.id.driver == PKCS11Module.driver ? "a module's token" : "a card" }
     }
 
-    /// The card of an argument that is an id.
+    /// The argument as a card's id; nil for any other argument.
     static func tokenID(_ name: String) -> TokenID? {
         guard !PKCS11URI.isURI(name), let id = TokenID(name), CardDrivers.names.contains(id.driver) else { return nil }
         return id
@@ -86,7 +86,7 @@ enum NamedKeychain {
 }
 
 extension TokenIdentity {
-    /// Whether a name is its id or label.
+    /// Whether a name is the token's id or label.
     func isNamed(_ name: String) -> Bool { label == name || id.description == name }
 }
 
@@ -111,10 +111,10 @@ extension LocalKeychain {
 }
 
 extension PKCS11URI {
-    /// The URI of a keychain that an argument is; nil for an argument that is something else.
+    /// The argument as a keychain's URI; nil for an argument that is not a URI.
     ///
-    /// - Throws: for a URI of what is in a keychain, since more than that would be changed, and for one that names whatever
-    ///   there is, be that a single keychain at the moment.
+    /// - Throws: for the URI of an item, since more than the item would be changed, and for one that does not tell keychains
+    ///   apart, even if there is only one at the moment.
     fileprivate init?(keychain name: String) throws {
         try self.init(argument: name)
         guard !namesObject else {
@@ -124,7 +124,7 @@ extension PKCS11URI {
         try requireName()
     }
 
-    /// Sees to it that the URI tells one keychain from others, which a command is about to change.
+    /// Checks that the URI tells one keychain from others, before a command changes it.
     func requireName() throws {
         guard tellsTokensApart else {
             throw CommandError(
@@ -136,7 +136,7 @@ extension PKCS11URI {
 
 /// Names of keychains as scripts for macOS have them.
 enum KeychainName {
-    /// The name without what macOS adds to the files of newer keychains, as in `login.keychain-db`.
+    /// The name without the `-db` that macOS adds to the files of newer keychains, as in `login.keychain-db`.
     static func normalized(_ name: String) -> String {
         name.hasSuffix(Directories.keychainSuffix + "-db") ? String(name.dropLast(3)) : name
     }
@@ -149,7 +149,7 @@ enum KeychainName {
         return normalized(name)
     }
 
-    /// The file of a keychain, be it there or not.
+    /// The path of a keychain's file, whether or not it exists.
     static func file(_ name: String) throws -> String {
         PKCS11URI.isURI(name) ? try LocalKeychain.named(name).path : path(name)
     }

@@ -37,10 +37,10 @@ struct DestinationOptions: ParsableArguments {
         case text(String, orElse: String)
     }
 
-    /// Writes bytes to the file, or to standard output. With `--json` standard output is for JSON, which has those that no file
-    /// got.
+    /// Writes bytes to the file, or to standard output. With `--json` standard output gets JSON, which has the bytes if no file
+    /// gets them.
     ///
-    /// - Parameter facts: what JSON says beside that.
+    /// - Parameter facts: further members of the JSON.
     func write(
         _ bytes: borrowing Secret, mode: mode_t = 0o644, as member: Member, _ facts: [String: String] = [:]
     ) throws {
@@ -70,7 +70,7 @@ struct DestinationOptions: ParsableArguments {
     }
 }
 
-/// The form of a listing that macOS's `security` has too: its readers expect its form, people a table.
+/// The form of a listing that macOS's `security` has too: scripts expect its form, people a table.
 struct ListingOptions: ParsableArguments {
     @Flag(help: "Print JSON for programs.")
     var json = false
@@ -130,7 +130,7 @@ struct CardOptions: ParsableArguments {
         completion: .file())
     var trace: String?
 
-    /// - Throws: where any is given, for what has to do with no card.
+    /// - Throws: an error with the reason, if any of these options is given.
     func refuse(_ reason: String) throws {
         guard reader == nil, module.isEmpty, !rescan, trace == nil else { throw ValidationError(reason) }
     }
@@ -150,13 +150,13 @@ struct AuthenticationOptions: ParsableArguments {
     @Flag(help: "Allow the last try of a PIN to be spent.")
     var lastTry = false
 
-    /// Modules may be started before anything is asked for.
+    /// Hides the source from modules, which may be started before anything is asked for.
     func validate() {
         if let pinSource { SecretSource.withhold(pinSource) }
     }
 
-    /// - Parameter option: takes the only password that is wanted.
-    /// - Throws: where that has another source as well.
+    /// - Parameter option: the name of the option that has the only password.
+    /// - Throws: where the password has a source as well.
     func refuseSource(beside option: String, _ password: String?) throws {
         guard password == nil || pinSource == nil else {
             throw ValidationError("give the password either with \(option) or with --pin-source")
@@ -164,8 +164,8 @@ struct AuthenticationOptions: ParsableArguments {
     }
 
     /// - Parameters:
-    ///   - process: whose cards may open a keychain that is bound to one of them; nil for one of its own.
-    ///   - names: what the command was told to use; a URI among them may say where the PIN is.
+    ///   - process: the process whose cards may open a keychain that is bound to one of them; nil for a new one.
+    ///   - names: the keychains, cards and keys that the command was told to use; a URI among them may say where the PIN is.
     func context(_ process: ProcessKeychains? = nil, for names: String?...) throws -> AuthenticationContext {
         try context(process, for: names.compactMap { $0 })
     }
@@ -175,7 +175,7 @@ struct AuthenticationOptions: ParsableArguments {
         return try process.authentication(prompter(names, process), lastTry: lastTry ? .spend : .keep)
     }
 
-    /// The host's face over the keychains of a process, for requests of ``request``.
+    /// A host over the keychains of a process, for requests with ``request``.
     func host(_ process: ProcessKeychains, for names: [String]) throws -> any KeychainService {
         KeychainHost.Host(process, prompter: try prompter(names, process))
     }
@@ -202,7 +202,7 @@ struct AuthenticationOptions: ParsableArguments {
 }
 
 extension AuthenticationOptions {
-    /// Asks a person, and says why the program that was chosen for that is not used.
+    /// The prompter that asks a person. Warns if the pinentry that was chosen cannot be used.
     private func asking(_ alternative: String) -> FirstAvailablePrompter {
         if let defect = PinentryPrompter.defectOfChoice() {
             Warnings.show("warning: \(defect): questions come to the terminal")
@@ -224,7 +224,7 @@ struct SearchOptions: ParsableArguments {
 
     func session() throws -> CommandKeychains { try CommandKeychains(cards, keychains: keychains) }
 
-    /// The URIs among the keychains. Of their places only the named items are found.
+    /// The URIs among the keychains. On the tokens that they name, only the items that they name are found.
     var uris: [PKCS11URI] {
         get throws { try PKCS11URI.all(in: keychains) }
     }

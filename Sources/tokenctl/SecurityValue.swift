@@ -14,7 +14,7 @@ extension SecurityValue {
         self = value
     }
 
-    /// The help of an option that takes one.
+    /// The help of an option that takes such a value.
     static func help(_ summary: String, _ valueName: String) -> ArgumentHelp {
         ArgumentHelp("\(summary) (values: \(names))", valueName: valueName)
     }

@@ -9,7 +9,7 @@ internal import Platform
 internal import TokenKit
 internal import Wire
 
-// The host of cards and keychains for programs that use them by PKCS #11. The one root that names the drivers.
+// The host of cards and keychains for programs that use them by PKCS #11.
 //
 //   tokenkitd            serves the programs of the session, over the socket that the service manager hands in, or else one that
 //                        it makes in $XDG_RUNTIME_DIR/tokenkit
@@ -23,7 +23,7 @@ func fail(_ message: String) -> Never {
     exit(1)
 }
 
-/// - Parameter knownCards: what the host's programs have read of cards; nil for a host of one program.
+/// - Parameter knownCards: the facts that the host's programs have read of cards; nil for a host of one program.
 @Sendable func makeCryptoki(_ hello: Hello, _ peer: Peer, _ knownCards: KnownCards?) -> Cryptoki {
     let variables = ClientVariables(hello.environment).values
     let process = ProcessKeychains(drivers: StandardDrivers.all)
@@ -87,7 +87,7 @@ case []:
         guard let runtime = Environment.variable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
             fail("the session has no folder for sockets (set XDG_RUNTIME_DIR)")
         }
-        // The descriptors of the shell that started this process are closed.
+        // Descriptors that the shell left open are closed.
         for descriptor in handedIn..<Int32(clamping: min(descriptors, 4096)) { close(descriptor) }
         SharedHost(listener: socketOfSession(runtime), make).serve(end: EndSignal.catch()) {
             HostSocket.remove(in: runtime)
@@ -95,5 +95,5 @@ case []:
     }
 default: fail("it takes --private, or nothing")
 }
-// Threads may still be amid calls, for which nothing is taken down that they use.
+// Threads may still be inside calls. `_exit` destroys nothing that they use.
 _exit(0)

@@ -73,7 +73,7 @@ import Wire
         }
     }
 
-    /// Each byte changed in three ways: refused, or another message that is written as it was read.
+    /// With each byte changed in three ways, a message is refused, or is another one that is written as it was read.
     @Test func aChangedMessageIsRefusedOrAnother() throws {
         for request in try MessageSamples.requests() {
             let message = request.message(MessageSamples.contexts[1])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HostAPI
 
-/// The seeds of the fuzz targets of messages, which are samples of them. With TOKENKIT_WRITE_SEEDS they are written anew.
+/// The seeds of the fuzz targets for messages, which are sample messages. With TOKENKIT_WRITE_SEEDS they are written anew.
 @Suite struct SeedTests {
     private static let folder = Program.packageRoot.appending(path: "Tests/Fuzz/Seeds")
 

@@ -16,7 +16,7 @@ import Wire
         (theirs, socket) = (ends[0], FrameSocket(ends[1]))
     }
 
-    /// What has been sent, without waiting for more.
+    /// The bytes that have been sent, without waiting for more.
     private var sent: [UInt8] {
         var bytes = [UInt8](repeating: 0, count: 4096)
         let count = recv(theirs, &bytes, bytes.count, Int32(MSG_DONTWAIT))
@@ -27,7 +27,7 @@ import Wire
         FrameHeader(kind, number: 5, fieldCount: 0, secretCount: 0).encoded()
     }
 
-    /// It would be taken for the answer to the next request.
+    /// After the answer it would be taken for an answer to the next request.
     @Test func aSignOfLifeNeverFollowsTheAnswer() {
         socket.sendWorking()
         #expect(sent == [])

@@ -60,7 +60,7 @@ import Wire
         close(theirs)
     }
 
-    /// One that is closed makes room: the one of many that the same process has, not the only one of another.
+    /// The oldest of many connections of one process is closed, and not the only one of another process.
     @Test func theOldestOfTheProcessWithMostGivesWay() throws {
         var pending = PendingGreetings()
         var (ends, sockets): ([Int32], [Int32]) = ([], [])

@@ -22,7 +22,7 @@ private struct KnowsThePIN: Prompter {
     func confirm(_ question: String) throws(KeychainError) -> Bool { false }
 }
 
-/// Real card images, read and used as keychains from the driver up. What is wrong with a card is not for the listing to judge.
+/// Real card images, read and used as keychains from the driver up. Listings do not report faults of a card.
 @Suite struct GovernmentCardTests {
     private let digest = [UInt8](repeating: 0x5A, count: 32)
 
@@ -73,7 +73,7 @@ private struct KnowsThePIN: Prompter {
         #expect(identity.id.driver == "piv")
         #expect(!identity.id.instance.isEmpty)
         #expect(try keychain.facts().isEmpty == false)
-        // Which PIN is asked for follows the Discovery Object; either way it has its tries.
+        // The Discovery Object decides which PIN is asked for. Either PIN has tries left.
         #expect(try keychain.status(of: .pin).isBlocked == false)
     }
 }

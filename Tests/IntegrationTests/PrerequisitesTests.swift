@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What make says when something that it needs is not there.
+/// The messages of make about missing prerequisites.
 @Suite struct PrerequisitesTests {
     private static let script = Program.packageRoot.appending(path: "Scripts/prerequisites").path(percentEncoded: false)
 
-    /// Of what `make test` has installed nothing is missing; what other targets want need not be there.
+    /// Nothing is missing of what `make test` has installed. The needs of other targets are not checked.
     @Test func isContentWhereTheTestsRun() throws {
         let result = try Program.run([Self.script, "build", "test"])
         #expect(result.status == 0)
@@ -64,7 +64,7 @@ import Testing
         #expect(result.description.contains("apt-get install --yes"))
     }
 
-    /// Runs a shell script that may cover files of the system, for itself alone.
+    /// The command for a shell script that may cover the system's files, in its own mounts.
     private static func asRootInOwnMounts(_ script: String) -> [String] {
         ["unshare"] + (getuid() == 0 ? [] : ["--user", "--map-root-user"]) + ["--mount", "bash", "-euc", script]
     }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The daemon that all other tests here stand on.
+/// The daemon that all other tests here use.
 @Suite struct PrivatePCSCDTests {
     @Test func offersItsReaderUnderTheNameAskedFor() throws {
         let daemon = try PrivatePCSCD(reader: "Yubico YubiKey")
@@ -70,7 +70,7 @@ private final class EchoingCard: @unchecked Sendable {
 
     func remove() { shutdown(connection.fileDescriptor, Int32(SHUT_RDWR)) }
 
-    /// A message is a big-endian length of two bytes and so many bytes.
+    /// A message is a big-endian length of two bytes and that many bytes.
     private func next() -> [UInt8]? {
         guard let header = read(2) else { return nil }
         return read(Int(header[0]) << 8 | Int(header[1]))
@@ -85,7 +85,8 @@ private final class EchoingCard: @unchecked Sendable {
         return bytes
     }
 
-    /// One byte orders power off (0), power on (1), reset (2) or the ATR (4), which alone is answered; all else is an APDU.
+    /// A single byte orders power off (0), power on (1), reset (2) or the ATR (4), the only order with an answer; all other
+    /// messages are APDUs.
     private func answer(_ message: [UInt8]) {
         switch message {
         case [0], [2]: break

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeychainModel
 
-/// `Documentation/attributes.md` is made of the table of attributes, and says so as long as this passes.
+/// `Documentation/attributes.md` is made from the table of attributes, and these tests keep it up to date.
 @Suite struct AttributeReferenceTests {
     private static let file = "Documentation/attributes.md"
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import KeychainModel
 
-/// The table against itself, against the constants, and against what Apple's headers say.
+/// Compares the table of attributes with itself, with the constants and with Apple's headers.
 @Suite struct ItemSchemaTests {
     @Test func everyConstantHasItsRowAndEveryRowItsConstant() throws {
         let source = try Repository.text("Sources/KeychainModel/Attributes/Attribute.swift")
@@ -131,7 +131,7 @@ import Testing
         for value in values { #expect(value.converted(to: .code) == value) }
         #expect(Set(InternetProtocol.named.map(\.value)).count == 31)
         #expect(Set(InternetAuthentication.named.map(\.value)).count == 8)
-        // Nobody's list of protocols is complete: macOS has 'cifs' and 'svn ' in another header.
+        // The named protocols are not all: macOS has 'cifs' and 'svn ' in another header.
         #expect(try ItemClass.internetPassword.checked([.protocol: "svn "]) == [.protocol: "svn "])
     }
 }

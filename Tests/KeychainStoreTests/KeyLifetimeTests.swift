@@ -33,7 +33,7 @@ import Testing
     @Test func sleepEndsItOnlyWhereTheSettingsSaySo() {
         #expect(lifetime(sleep: true).isOver(at: at(3000, asleep: 1500)))
         #expect(!lifetime(sleep: false).isOver(at: at(3000, asleep: 1500)))
-        // The two clocks are not read in the same moment.
+        // The two clocks are not read at the same moment, so that 0.05 s of sleep do not count.
         #expect(!lifetime(sleep: true).isOver(at: at(3000, asleep: 50)))
         #expect(lifetime(sleep: true).nextCheck(at: at(3000)) == .max)
     }

@@ -3,7 +3,7 @@ import KeychainHost
 import KeychainModel
 import SecureBytes
 
-/// A process of its own for tests that need more than one. The password comes from standard input.
+/// A separate process for tests that need more than one. The password comes from standard input.
 ///
 ///     KeychainWriter create KEYCHAIN               creates it, and says so once it is there
 ///     KeychainWriter make NAME                     creates it as `tokenctl create-keychain` does, and prints its path

@@ -2,7 +2,7 @@ import KeychainHost
 import KeychainModel
 import SecureBytes
 
-/// A fixed sequence of additions, updates and deletions, so that what a keychain holds after so many of them is known.
+/// A fixed sequence of additions, updates and deletions, so that the content of a keychain after each step is known.
 ///
 /// Every five steps: `a` is added, `b` is added, `a` gets another secret, `b` is deleted, and a name is added that all
 /// processes want.
@@ -18,7 +18,7 @@ struct MixedChanges {
         }
     }
 
-    /// Whether a step of all processes is about the same account.
+    /// Whether the step is about the same account in all processes.
     func isContested(_ step: Int) -> Bool { step % 5 == 4 }
 
     func perform(_ step: Int, in keychain: LocalKeychain) throws {

@@ -5,14 +5,14 @@ import KeychainModel
 import SecureBytes
 import SystemCrypto
 
-/// How long searches take in keychains of growing size, beside a prepared SELECT on the same file.
+/// Times of searches in keychains of growing size, beside a prepared SELECT on the same file.
 ///
 /// Nine items of ten are passwords; the rest are certificates and private keys in pairs, and so identities.
 struct SearchBenchmark {
     let folder: String
     let sizes = [100, 10_000, 100_000]
 
-    /// One kind of search: how a keychain does it, and what it comes down to in SQL.
+    /// One kind of search, by a keychain and in SQL.
     struct Search {
         let name: String
         /// Whether an index leads to the answer, so that size hardly matters.
@@ -102,7 +102,7 @@ struct SearchBenchmark {
         for _ in 0..<rounds {
             let number = Int.random(in: 0..<passwords, using: &generator)
             var (found, counted) = (0, 0)
-            // In turns, so that whatever else the machine does meets both alike.
+            // By turns, so that other load on the machine affects both alike.
             ours.append(try Self.microseconds { found = try search.run(keychain, number) })
             theirs.append(try Self.microseconds { counted = try plain.count(search.sql, search.value(number)) })
             guard found == counted, found > 0 else {
@@ -135,7 +135,7 @@ struct SearchBenchmark {
 
     // MARK: - Keychains
 
-    /// A keychain of so many items: one of each kind is added, the others are copies under other names.
+    /// Makes a keychain of `size` items: one of each kind is added, the others are copies under other names.
     private func populate(_ path: String, size: Int) throws {
         unlink(path)
         var password = Array("benchmark".utf8)
@@ -162,7 +162,7 @@ struct SearchBenchmark {
         try keychain.add(
             .genericPassword([.account: "needle", .service: "haystack"], secret: Secret(consuming: &bytes)))
         let pairs = size / 20
-        // A public key of a locked keychain counts only under its own hash.
+        // A locked keychain takes a public key only under its own hash.
         try writer.makePublicKeys(pairs)
         func made(_ column: String) -> String { "(SELECT \(column) FROM made WHERE made.n = numbers.n)" }
         try writer.multiply("cert", times: pairs, ["slnr": "CAST(numbers.n AS BLOB)", "pkhh": made("hash")])
@@ -203,7 +203,7 @@ final class PlainReader {
         return rows
     }
 
-    /// Copies the one row of a table, some columns of each copy as an expression of its number `n` has them.
+    /// Copies the only row of a table. Some columns are expressions of the copy's number `n`.
     func multiply(_ table: String, times: Int, _ expressions: [String: String]) throws {
         let statement = try prepared("SELECT name FROM pragma_table_info('\(table)')")
         var columns: [String] = []
@@ -231,7 +231,7 @@ final class PlainReader {
         }
     }
 
-    /// Makes the file one of the layout without checksums, which gets those of the copies when it is opened.
+    /// Gives the file the layout without checksums, so that the copies get theirs when it is opened.
     func forgetChecksums() throws {
         try execute(
             """

@@ -6,12 +6,12 @@ import SecureBytes
 /// Rows per second of a keychain, against plain SQLite writing rows of the same columns, indexes and sizes, each row in a
 /// transaction of its own and as durable.
 ///
-/// Both write in turns, so that whatever else the disk does meets both alike.
+/// Both write by turns, so that other load on the disk affects both alike.
 struct StoreBenchmark {
     let folder: String
     let rows: Int
 
-    /// How many rows one writes before it is the other's turn.
+    /// The number of rows in one turn.
     private static let turn = 25
 
     func run() throws {

@@ -1,5 +1,5 @@
-/* Signatures that begin with the same key and mechanism one after the other cost a message each, and the rules of C_SignInit hold all
- * the same, whatever is called between it and C_Sign. */
+/* Successive signatures with the same key and mechanism cost one message each, and the rules of C_SignInit hold all the same,
+ * whatever is called between it and C_Sign. */
 #include "messages.h"
 
 static CK_MECHANISM plain = {CKM_ECDSA, NULL, 0}, hashing = {CKM_ECDSA_SHA256, NULL, 0};
@@ -10,7 +10,7 @@ static CK_RV finish(CK_SESSION_HANDLE session) {
     return p11->C_Sign(session, data, 32, signature, &length);
 }
 
-/* Begins a signature that the host has let begin before, without asking it. */
+/* Begins a signature of a key and mechanism that the host has accepted before, which costs no message. */
 static void hold(CK_SESSION_HANDLE session, CK_MECHANISM *mechanism, CK_OBJECT_HANDLE key) {
     MUST(CKR_OK, p11->C_SignInit(session, mechanism, key));
     MUST(CKR_OK, finish(session));
@@ -48,7 +48,7 @@ int main(int count, char **arguments) {
     HOLDS(messages - before == 20);
     check(session, &plain, public_key, 32);
 
-    /* Who asks the host about the key before each of them pays for that alone. */
+    /* A question to the host before each signature costs only its own message. */
     before = messages;
     for (int round = 0; round < 5; round++) {
         CK_SESSION_INFO between;
@@ -58,7 +58,7 @@ int main(int count, char **arguments) {
     }
     HOLDS(messages - before == 10);
 
-    /* Another key or mechanism is another beginning. */
+    /* With another key or mechanism a signature begins anew. */
     hold(session, &plain, key);
     MUST(CKR_OK, p11->C_SignInit(session, &plain, other_key));
     MUST(CKR_OK, finish(session));
@@ -68,7 +68,7 @@ int main(int count, char **arguments) {
     MUST(CKR_OK, finish(session));
     check(session, &hashing, public_key, 32);
 
-    /* A length, too little room, and data in parts within the call. */
+    /* A call for the length, too little room, and data that takes several messages. */
     hold(session, &plain, key);
     CK_ULONG length = 0;
     MUST(CKR_OK, p11->C_Sign(session, data, 32, NULL, &length));
@@ -82,7 +82,7 @@ int main(int count, char **arguments) {
     MUST(CKR_OK, p11->C_Sign(session, data, sizeof data, signature, &length));
     check(session, &hashing, public_key, sizeof data);
 
-    /* The parts of a program's own. A signature that has parts is not begun anew. */
+    /* Data in parts by the program. A signature with a part cannot be begun anew. */
     hold(session, &hashing, key);
     MUST(CKR_OK, p11->C_SignUpdate(session, data, 16));
     MUST(CKR_OPERATION_ACTIVE, p11->C_SignInit(session, &hashing, key));
@@ -91,7 +91,7 @@ int main(int count, char **arguments) {
     MUST(CKR_OK, p11->C_SignFinal(session, signature, &length));
     check(session, &hashing, public_key, 32);
 
-    /* Other calls of the session between the two. */
+    /* Other calls of the session between C_SignInit and C_Sign. */
     hold(session, &plain, key);
     CK_SESSION_INFO information;
     MUST(CKR_OK, p11->C_GetSessionInfo(session, &information));
@@ -99,7 +99,7 @@ int main(int count, char **arguments) {
     MUST(CKR_OK, finish(session));
     MUST(CKR_OPERATION_NOT_INITIALIZED, finish(session));
 
-    /* One that is ended. */
+    /* A signature that is cancelled, or ended by an error. */
     hold(session, &plain, key);
     MUST(CKR_OK, p11->C_SignInit(session, NULL, 0));
     MUST(CKR_OPERATION_NOT_INITIALIZED, finish(session));
@@ -115,7 +115,7 @@ int main(int count, char **arguments) {
     MUST(CKR_OK, finish(session));
     check(session, &plain, public_key, 32);
 
-    /* Meanwhile the key has gone, the user, or the session, by another's doing or its own. */
+    /* In between, the key is destroyed or the user logged out, by another session or the same. */
     hold(session, &plain, other_key);
     MUST(CKR_OK, p11->C_DestroyObject(other, other_key));
     MUST(CKR_OPERATION_NOT_INITIALIZED, finish(session));
@@ -141,7 +141,7 @@ int main(int count, char **arguments) {
     MUST(CKR_OK, p11->C_FindObjectsFinal(session));
     hold(session, &plain, key);
 
-    /* A child has none of it. */
+    /* A forked child has neither the session nor the signature. */
     pid_t child = fork();
     HOLDS(child >= 0);
     if (child == 0) {

@@ -1,5 +1,5 @@
-/* A program whose host lies (falsehost.c). All that the module writes goes to buffers that end where memory ends. Each letter of the second
- * argument is a way to lie, and the third says how often everything is called. */
+/* A program whose host lies (falsehost.c). The module writes to buffers that end where memory ends. Each letter of the second
+ * argument is a way to lie; the third is the number of rounds for each. */
 #define _GNU_SOURCE
 #include "module.h"
 #include "host.h"
@@ -24,7 +24,7 @@ static void make_buffers(void) {
     }
 }
 
-/* So many bytes, behind which there is no memory, and before which nothing may change. */
+/* `size` bytes without memory behind them. The bytes before them must not change. */
 static void *bytes(int index, size_t size) {
     sizes[index] = size;
     return ends[index] - size;
@@ -126,7 +126,7 @@ static void call_everything(CK_FUNCTION_LIST_3_0 *all) {
     CALL(p11->C_CloseSession(1));
 }
 
-/* A host of the session that never says anything. */
+/* A host of the session that never answers. */
 static void listen_in_silence(void) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     char folder[80];
@@ -140,7 +140,7 @@ static void listen_in_silence(void) {
 }
 
 static void be_deceived(CK_FUNCTION_LIST_3_0 *all, char way, int rounds) {
-    /* A well-made answer may say anything; of what is none nothing is believed. */
+    /* A well-formed answer may say anything; a malformed one must make the call fail. */
     must_fail = strchr("hgilvcsnwz", way) != NULL;
     if (way == 'y') listen_in_silence();
     for (int round = 0; round < rounds; round++) {
@@ -164,7 +164,7 @@ static void be_deceived(CK_FUNCTION_LIST_3_0 *all, char way, int rounds) {
     }
 }
 
-/* For each letter of the second argument a process, since some take their time. */
+/* Each letter of the second argument has its own process, because some take long. */
 int main(int count, char **arguments) {
     HOLDS(count == 4);
     void *library = load(arguments[1]);

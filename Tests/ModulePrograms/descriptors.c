@@ -1,5 +1,5 @@
-/* A program that closes every descriptor which is not a standard stream, and gets their numbers for other files, as daemons do:
- * the module writes to none of them and closes none, and goes on with a new host. */
+/* A program that closes every descriptor which is not a standard stream, and uses the numbers for other files, as daemons do:
+ * the module neither writes to these files nor closes them, and goes on with a new host. */
 #define _GNU_SOURCE
 #include "module.h"
 #include "host.h"
@@ -39,14 +39,14 @@ static void close_all(void) {
     for (int index = 0; index < count; index++) close(descriptors[index]);
 }
 
-/* Sessions ended with the connection, whose host does not know those of the one before. */
+/* The sessions ended with the connection, and the new host does not know them. */
 static void must_be_new(void) {
     CK_SESSION_INFO info;
     MUST(CKR_SESSION_HANDLE_INVALID, p11->C_GetSessionInfo(session, &info));
     MUST(CKR_SESSION_HANDLE_INVALID, p11->C_CloseSession(session));
 }
 
-/* Other files have the numbers. What was put there is found as it was. */
+/* Gives the numbers to other files, which the module must leave as they are. */
 static void replace_all(int kind, int signs) {
     int descriptors[most], count = list(descriptors), ends[2];
     HOLDS(count > 0);
@@ -71,7 +71,7 @@ static void replace_all(int kind, int signs) {
     fclose(file);
 }
 
-/* Some of them: the host is the one of before or a new one, and no call fails in between. */
+/* Closes some of the descriptors: the host is the old or a new one, and no other error is returned. */
 static void close_some(int signs) {
     int descriptors[most], count = list(descriptors);
     for (int index = 0; index < count; index++) {
@@ -91,7 +91,7 @@ static void *wait_for_event(void *nothing) {
     return nothing;
 }
 
-/* A thread amid a call learns of it as well, and closes nothing that is not its own. */
+/* A thread amid a call gets an error, and closes no file of the program. */
 static void close_amid_a_call(void) {
     pthread_t thread;
     HOLDS(pthread_create(&thread, NULL, wait_for_event, NULL) == 0);
@@ -113,7 +113,7 @@ int main(int count, char **arguments) {
     alarm(100);
     mark_host();
     load(arguments[1]);
-    /* Those of the program that started this one. */
+    /* Closes inherited descriptors. */
     HOLDS(close_range(3, ~0U, 0) == 0);
     int before = open_descriptors();
     MUST(CKR_OK, p11->C_Initialize(NULL));

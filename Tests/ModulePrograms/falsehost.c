@@ -1,5 +1,5 @@
-/* A host that lies, installed as tokenkitd beside a copy of the module. TOKENKIT_TEST_WAY says how, by a letter, and by a number
- * where its random numbers begin. */
+/* A host that lies, installed as tokenkitd beside a copy of the module. TOKENKIT_TEST_WAY has a letter, the way to lie, and a
+ * number, which seeds the random numbers. */
 #define _GNU_SOURCE
 #include "wire.h"
 
@@ -23,7 +23,7 @@ static uint64_t any(void) {
     return rand() % 3 == 0 ? (uint64_t)rand() << 31 | rand() : edges[rand() % 16];
 }
 
-/* An answer whose parts are where they belong, and say anything. */
+/* A well-formed answer with random content. */
 static size_t make_answer(uint64_t code) {
     size_t end = put(0, code, 8);
     uint32_t notes = rand() % 3, numbers = rand() % 12, text = rand() % 200;
@@ -48,7 +48,7 @@ static void give_secrets(int to, uint32_t count) {
     }
 }
 
-/* 0 where the connection is not to be served on. */
+/* Returns 0 if the connection is not served any more. */
 static int lie_about(int way, int to, const struct header *asked) {
     uint32_t number = asked->number;
     size_t count = make_answer(rand() % 4 == 0 ? any() : 0);
@@ -81,7 +81,7 @@ static int lie_about(int way, int to, const struct header *asked) {
             *(struct header *)lie = (struct header){answer, {0}, number, count, secrets};
             give(to, lie, rand() % (sizeof(struct header) + count));
             return 0;
-        case 'm': /* more than was asked for: a second answer, and secrets that are told of and nothing else */
+        case 'm': /* more than was asked for: a second answer */
             give_message(to, answer, number, lie, count, 0);
             return give_message(to, answer, number, lie, count, 0);
         case 's': /* slow: a byte a second, for ever */
@@ -103,7 +103,7 @@ static int lie_about(int way, int to, const struct header *asked) {
     }
 }
 
-/* Whether no host of this round was there before. */
+/* Whether this is the first host of its round. */
 static int is_first(const char *way) {
     char path[256];
     snprintf(path, sizeof path, "%s/%s", getenv("XDG_RUNTIME_DIR"), way);
@@ -116,7 +116,7 @@ int main(void) {
     srand(atoi(way + 1) + getpid());
     struct header header;
     if (!take_message(control, &header, fields, sizeof fields)) return 1;
-    /* The greeting is a lie as well, in some. */
+    /* With 'h' the greeting is the lie. */
     if (way[0] == 'h') {
         switch (rand() % 5) {
             case 0: return 0;

@@ -25,7 +25,7 @@ static struct sockaddr_un address = {.sun_family = AF_UNIX};
 static char host[16];
 static long taken, refused, most_threads, most_descriptors;
 
-/* What is said of the program itself, as the module says it. */
+/* The greeting of a program, as the module sends it. */
 static uint8_t greeting[1 << 16];
 static size_t greeting_length;
 
@@ -83,7 +83,7 @@ static void speak(int to, enum way way) {
     }
 }
 
-/* -1 where the host has no time for it. */
+/* Returns a connection; -1 if the host's queue is full. */
 static int connect_once(enum way way) {
     int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     HOLDS(descriptor >= 0);
@@ -111,7 +111,7 @@ static void look_at_host(void) {
     if (descriptors > most_descriptors) most_descriptors = descriptors;
 }
 
-/* The one that listens. */
+/* Finds the process that listens. */
 static void find_listener(void) {
     struct ucred peer;
     socklen_t size = sizeof peer;
@@ -136,7 +136,7 @@ int main(int count, char **arguments) {
     make_greeting();
     find_listener();
     static int own[maximum_count];
-    /* A queue that is full is waited for, this first time. */
+    /* The first connections wait while the queue is full. */
     for (int index = 0; index < wanted; index++) {
         while ((own[index] = connect_once(index % way_count)) < 0) usleep(1000);
     }

@@ -1,11 +1,11 @@
-/* A program that signs while another one floods the host that both share. The test starts the flood, and ends it, when it is asked to.
- * The host is the session's all the while; a program that comes after the flood has it as well. */
+/* A program that signs while another one floods the host that both share. The test starts and ends the flood at the program's
+ * request. The program keeps the session's host, also when it initialises the module anew after the flood. */
 #define _GNU_SOURCE
 #include "module.h"
 #include "host.h"
 #include "signature.h"
 
-/* The key of this number, or the first one that there is. */
+/* The key with the id 01 on a card; the first key in a keychain. */
 static CK_OBJECT_HANDLE key(CK_SESSION_HANDLE session, CK_OBJECT_CLASS class) {
     CK_BYTE id = 1;
     CK_ATTRIBUTE template[] = {{CKA_CLASS, &class, sizeof class}, {CKA_ID, &id, 1}};

@@ -20,7 +20,7 @@ static void *busy(void *nothing) {
     return nothing;
 }
 
-/* What a child does that starts anew. */
+/* The calls of a child that starts anew. */
 static void use_anew(void) {
     MUST(CKR_OK, p11->C_Initialize(NULL));
     CK_SESSION_HANDLE session = open_session();
@@ -54,13 +54,13 @@ int main(int count, char **arguments) {
     HOLDS(child_result(child) == 0);
     MUST(CKR_OK, sign(session, key));
 
-    /* A child that leaves the module alone, and one that dies of it all, take nothing with them. */
+    /* A child that exits without using the module takes nothing from the parent. */
     child = fork();
     if (child == 0) exit(0);
     HOLDS(child_result(child) == 0);
     MUST(CKR_OK, sign(session, key));
 
-    /* Forking in the midst of other threads' calls: no lock of theirs is waited for, in the module or in what it uses. */
+    /* A fork amid other threads' calls: the child waits for none of their locks, in the module or in its libraries. */
     pthread_t threads[4];
     for (int index = 0; index < 4; index++) pthread_create(&threads[index], NULL, busy, NULL);
     for (int round = 0; round < 60; round++) {

@@ -1,5 +1,5 @@
-/* A program of several threads that forks a thousand times amid their calls. Children have two threads, and each lives by one of
- * the ways that there are: it initialises the module, uses it without, or ends at once. */
+/* A program of several threads that forks a thousand times amid their calls. A child ends at once, or has two threads, which
+ * initialise the module or call it uninitialised. */
 #define _GNU_SOURCE
 #include "module.h"
 #include "host.h"
@@ -36,11 +36,11 @@ static void *do_without(void *nothing) {
     return nothing;
 }
 
-/* Both initialise the module, of which one is too late, and go on together. */
+/* Both threads initialise the module. One comes too late, and both go on. */
 static void *initialise(void *signs) {
     CK_RV result = p11->C_Initialize(NULL);
     HOLDS(result == CKR_OK || result == CKR_CRYPTOKI_ALREADY_INITIALIZED);
-    /* The other thread may not be through yet. */
+    /* The other thread may still be initialising. */
     CK_INFO info;
     while ((result = p11->C_GetInfo(&info)) == CKR_CRYPTOKI_NOT_INITIALIZED) usleep(100);
     MUST(CKR_OK, result);
@@ -60,7 +60,7 @@ static void be_child(int number) {
     pthread_t thread[2];
     int kind = number % 10;
     if (kind > 5) kind % 2 == 0 ? exit(0) : _exit(0);
-    /* A round of a tenth of the children logs in and signs; another one searches. */
+    /* One child in ten initialises the module; half of these log in and sign, the others only search. */
     void *signs = number % 20 == 0 ? &thread : NULL;
     for (int index = 0; index < 2; index++) {
         HOLDS(pthread_create(&thread[index], NULL, kind == 0 ? initialise : do_without, signs) == 0);
@@ -89,7 +89,7 @@ static void *begin_and_end(void *nothing) {
     return nothing;
 }
 
-/* A child of a parent in which the module is about to find its host, or to lose it, finds one of its own. */
+/* A child that is forked while the parent's module begins or ends gets its own host. */
 static void fork_amid_begin_and_end(void) {
     pthread_t thread[2];
     is_over = 0;
@@ -135,7 +135,7 @@ int main(int count, char **arguments) {
     while (calls < made + 100) usleep(1000);
     is_over = 1;
     for (int index = 0; index < threads; index++) pthread_join(thread[index], NULL);
-    /* The login, the session and the key are those of before. */
+    /* The login, the session and the key are still valid. */
     MUST(CKR_OK, sign(parents_session, parents_key));
     must_have_no_child();
     await_hosts(1);

@@ -1,4 +1,5 @@
-/* A card that is in use, by another program or by a thread that waits for a touch: what does not need the card does not wait, and a login is over. */
+/* A card in use by another program, or by a thread that waits for a touch: calls that do not need the card do not wait, and a
+ * login can end. */
 #include <time.h>
 
 #include "other-program.h"
@@ -12,14 +13,14 @@ static double now(void) {
     return time.tv_sec + time.tv_nsec / 1e9;
 }
 
-/* Another program's connection, with a transaction that lasts until it is let go. */
+/* Another program's connection, with a transaction that lasts until it is ended. */
 static SCARDHANDLE hold_card(void) {
     SCARDHANDLE card = connect_card(SCARD_SHARE_SHARED);
     MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardBeginTransaction(card));
     return card;
 }
 
-/* What programs ask of a card that they know. */
+/* Calls whose answers about the card are known already. */
 static void ask_what_is_known(const CK_TOKEN_INFO *before) {
     double start = now();
     CK_SLOT_ID slot = first_slot();
@@ -38,7 +39,7 @@ static void ask_what_is_known(const CK_TOKEN_INFO *before) {
     HOLDS(now() - start < 3);
 }
 
-/* Whether the card takes the PIN for presented, asked in a transaction that the caller has. */
+/* Whether the PIN counts as verified, by VERIFY without data in the caller's transaction. */
 static int is_verified(SCARDHANDLE card) {
     const BYTE command[] = {0x00, 0x20, 0x00, 0x80};
     BYTE response[258];
@@ -49,7 +50,7 @@ static int is_verified(SCARDHANDLE card) {
     return response[0] == 0x90;
 }
 
-/* Lets go of the card, which forgets the PIN soon, and takes it again. */
+/* Releases the card and holds it again, until it has forgotten the PIN. */
 static void await_lock(SCARDHANDLE card) {
     for (int tries = 0;; tries++) {
         MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardEndTransaction(card, SCARD_LEAVE_CARD));
@@ -73,7 +74,7 @@ static void log_in(SCARDHANDLE held) {
     HOLDS(is_verified(held));
 }
 
-/* A login ends at once, and its card forgets the PIN as soon as the other program lets go of it. */
+/* A login ends at once, and the card forgets the PIN as soon as the other program releases it. */
 static void log_out(SCARDHANDLE held) {
     log_in(held);
     double start = now();
@@ -83,7 +84,7 @@ static void log_out(SCARDHANDLE held) {
     HOLDS(is_verified(held));
     await_lock(held);
 
-    /* Whoever uses the card first finds it so. */
+    /* Whatever uses the card next comes after the logout, which the card has not seen yet. */
     log_in(held);
     MUST(CKR_OK, p11->C_Logout(session));
     MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardEndTransaction(held, SCARD_LEAVE_CARD));
@@ -95,7 +96,7 @@ static void log_out(SCARDHANDLE held) {
     MUST(CKR_OK, p11->C_Login(session, CKU_USER, pin, 6));
     sleep(1);
     MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardBeginTransaction(held));
-    /* The new login is not ended by what the old one left to be done. */
+    /* The late logout of the old login does not end the new one. */
     HOLDS(is_verified(held));
 
     start = now();
@@ -123,7 +124,7 @@ static void *use_key(void *result) {
     return NULL;
 }
 
-/* Whoever waits for the other program keeps nobody from what is known, nor the module from its end. */
+/* Threads that wait for the other program delay neither answers that are known nor C_Finalize. */
 static void end_amid_waits(SCARDHANDLE held) {
     MUST(CKR_OK, p11->C_Initialize(NULL));
     MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardEndTransaction(held, SCARD_LEAVE_CARD));
@@ -149,11 +150,11 @@ static void end_amid_waits(SCARDHANDLE held) {
         pthread_join(threads[index], NULL);
         HOLDS(signatures[index] != CKR_OK && signatures[index] != CKR_GENERAL_ERROR);
     }
-    /* One of them would wait for half a minute. */
+    /* A single thread would have waited for half a minute. */
     HOLDS(now() - start < 15);
 }
 
-/* A card that is not known, and that another program has for itself. */
+/* A card that is not known, and that another program holds exclusively. */
 static void ask_what_is_not_known(void) {
     SCARDHANDLE theirs = connect_card(SCARD_SHARE_EXCLUSIVE);
     MUST(CKR_OK, p11->C_Initialize(NULL));
@@ -183,7 +184,7 @@ int main(int count, char **arguments) {
     HOLDS(before.firmwareVersion.major == 5);
 
     SCARDHANDLE held = hold_card();
-    /* The answer of a moment ago would do for a second. */
+    /* The answer from before counts for a second. */
     sleep(2);
     ask_what_is_known(&before);
     MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardEndTransaction(held, SCARD_LEAVE_CARD));

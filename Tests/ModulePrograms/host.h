@@ -1,4 +1,4 @@
-/* What programs share that look for the host which the module started for them. */
+/* Shared by programs that look for the host which the module has started for them. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* A variable that the host inherits, by which it is known among those of other programs. */
+/* Sets a variable that the host inherits, by which it is told from other programs' hosts. */
 __attribute__((unused)) static void mark_host(void) {
     char mark[32];
     snprintf(mark, sizeof mark, "%d", getpid());
@@ -46,13 +46,13 @@ __attribute__((unused)) static int find_hosts(pid_t *hosts, int room) {
     return found;
 }
 
-/* The one host that there is; 0 for none. */
+/* A host with the mark; 0 for none. */
 __attribute__((unused)) static pid_t find_host(void) {
     pid_t host = 0;
     return find_hosts(&host, 1) > 0 ? host : 0;
 }
 
-/* Waits until there are as many hosts: one whose client has gone takes a moment to end. */
+/* Waits until there are `wanted` hosts: a host takes a moment to end after its client. */
 __attribute__((unused)) static void await_hosts(int wanted) {
     for (int tries = 0; find_hosts(NULL, 0) != wanted; tries++) {
         HOLDS(tries < 1000);
@@ -60,7 +60,7 @@ __attribute__((unused)) static void await_hosts(int wanted) {
     }
 }
 
-/* No wait of any kind returns a child, dead or alive: the host is none. */
+/* The program has no child, dead or alive: the host is not its child. */
 __attribute__((unused)) static void must_have_no_child(void) {
     int status;
     HOLDS(waitpid(-1, &status, WNOHANG | __WALL) == -1 && errno == ECHILD);
@@ -75,7 +75,7 @@ __attribute__((unused)) static double seconds(void) {
 __attribute__((unused)) static int open_descriptors(void) {
     DIR *folder = opendir("/proc/self/fd");
     HOLDS(folder != NULL);
-    int count = -1; /* that of the folder itself */
+    int count = -1; /* not the folder's own descriptor */
     for (struct dirent *entry; (entry = readdir(folder)) != NULL;) count += entry->d_name[0] != '.';
     closedir(folder);
     return count;

@@ -1,13 +1,13 @@
-/* Sixteen threads at work while their host is killed or stopped at random moments. Each call returns in time, with a code that says what
- * happened, and no signature is wrong. The second argument is "kill" or "stop", the third the number of times. The token has one pair of
- * keys with P-256, or several of which that is meant whose id is 01. */
+/* Sixteen threads at work while their host is killed or stopped at random moments. Each call returns in time, with a code that
+ * says what happened, and no signature is wrong. The second argument is "kill" or "stop", the third the number of times. The
+ * token has one P-256 key pair, or several, of which the one with the id 01 is used. */
 #define _GNU_SOURCE
 #include "module.h"
 #include "host.h"
 #include "signature.h"
 #include <stdatomic.h>
 
-/* A host is given up after 25 s; the next one is at work for as long as the machine lets it. */
+/* A host is given up after 25 s; the next one gets the rest of the time to start and answer. */
 enum { threads = 16, longest_allowed = 30000 };
 
 static _Atomic int is_over, signatures, failures;
@@ -30,12 +30,12 @@ static int is_known(CK_RV code) {
     }
 }
 
-/* The call's code, after looking at it and at the time that it took. */
+/* The code of a call, after checks of the code and of the time. */
 #define CALL(call) \
     ({ \
         double start_ = seconds(); \
         CK_RV code_ = (call); \
-        /* A host that was at work before is given up that long after it has stopped. */ \
+        /* For a call that began before the signal, the time counts from the signal. */ \
         if (start_ < struck_at) start_ = struck_at; \
         long took_ = (long)((seconds() - start_) * 1000), most_ = longest; \
         while (took_ > most_ && !atomic_compare_exchange_weak(&longest, &most_, took_)); \
@@ -82,7 +82,7 @@ static void *work_on(void *number) {
     return NULL;
 }
 
-/* The signal at a random moment of a host's life: while it begins, logs in, or is at work. */
+/* Sends a signal to a new host at a random moment: while it starts, logs in or works. */
 static void strike(int number, pid_t *struck) {
     pid_t host;
     for (int tries = 0; (host = find_host()) == 0 || host == *struck; tries++) {
@@ -95,7 +95,7 @@ static void strike(int number, pid_t *struck) {
     *struck = host;
 }
 
-/* The id of the keys that are meant. */
+/* The public key of the pair to use, whose id is set. */
 static CK_OBJECT_HANDLE find_public_key(CK_SESSION_HANDLE session) {
     CK_OBJECT_CLASS class = CKO_PUBLIC_KEY;
     CK_ATTRIBUTE template = {CKA_CLASS, &class, sizeof class};
@@ -126,13 +126,13 @@ static void be_struck(int stops, int times) {
     for (int time = 0; time < times; time++) {
         strike(stops ? SIGSTOP : SIGKILL, &struck);
         if (stops) {
-            /* The threads have another one after their time, and work on, unless the one that is stopped holds the card. */
+            /* The threads get another host when their time is over, and work on, unless the stopped one holds the card. */
             int before = signatures;
             while (signatures < before + threads && seconds() - struck_at < 28) usleep(10000);
-            /* One that is let go on has nobody to serve. */
+            /* A host that continues has no client. */
             kill(struck, SIGCONT);
         }
-        /* No wait of a program's sees the process that starts one, and there is none afterwards. */
+        /* A wait of the program never sees the process that starts a host, and no child is left. */
         int status;
         HOLDS(waitpid(-1, &status, WNOHANG) == -1 && errno == ECHILD);
     }

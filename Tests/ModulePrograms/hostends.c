@@ -1,6 +1,6 @@
-/* Sixteen threads that call while their host is killed. Those calls fail that it had begun, at most one of each thread, and the next ones
- * have a new host. The second argument is how often it is killed: in turns while all threads call, and while one does and the others'
- * connections are idle; or "starting", where it is killed as it starts, so often as the third argument says. */
+/* Sixteen threads that call while their host is killed. Calls that had begun fail, at most one per thread, and the next ones
+ * get a new host. The second argument is the number of kills, by turns while all threads call, and while one calls and the
+ * others' connections are idle; or it is "starting", for hosts that are killed as they start, and the third is the number. */
 #define _GNU_SOURCE
 #include "module.h"
 #include "host.h"
@@ -76,7 +76,7 @@ static void *kill_the_first(void *delay) {
     return NULL;
 }
 
-/* No slot is what there is without a host, and not what one has that was killed. */
+/* A host that is killed gives an error, and not the empty list of a program without a host. */
 static void be_killed_while_starting(int times) {
     for (int time = 0; time < times; time++) {
         pthread_t killer;

@@ -58,7 +58,7 @@ int main(int count, char **arguments) {
     CK_MECHANISM wide = {CKM_RSA_PKCS_PSS, buffer, huge}, narrow = {CKM_RSA_PKCS_PSS, buffer, 1};
     CK_ECDH1_DERIVE_PARAMS parameters = {CKD_NULL, 0, NULL, huge, buffer};
     CK_MECHANISM derive = {CKM_ECDH1_DERIVE, &parameters, sizeof parameters};
-    /* Its length is not that of the mechanism's structure, so that its pointers lead nowhere. */
+    /* This parameter is not as long as the mechanism's structure, and its pointers are invalid. */
     CK_ULONG words[] = {CKD_NULL, 8, 8, 8, 8, 8};
     CK_MECHANISM long_derive = {CKM_ECDH1_DERIVE, words, sizeof words};
     MUST(CKR_ARGUMENTS_BAD, p11->C_SignInit(session, NULL, key));
@@ -87,11 +87,11 @@ int main(int count, char **arguments) {
     MUST(CKR_ARGUMENTS_BAD, p11->C_GenerateRandom(session, buffer, huge));
     MUST(CKR_OK, p11->C_GenerateRandom(session, buffer, 0));
     MUST(CKR_OK, p11->C_GenerateRandom(session, buffer, 512));
-    /* Programs take any answer to a seed, and go on to draw. */
+    /* Programs accept any answer to C_SeedRandom, and draw random bytes after it. */
     MUST(CKR_OK, p11->C_GenerateRandom(session, buffer, 32));
     MUST(CKR_OK, p11->C_GenerateRandom(session, buffer + 32, 32));
     HOLDS(memcmp(buffer, buffer + 32, 32) != 0);
-    /* Nor is a state that is not to be had the end of what it was asked of. */
+    /* An operation goes on after C_GetOperationState has failed. */
     MUST(CKR_OK, p11->C_SignInit(session, &ecdsa, find(session, CKO_PRIVATE_KEY, 1)));
     CK_ULONG state_length = 0;
     MUST(CKR_FUNCTION_NOT_SUPPORTED, p11->C_GetOperationState(session, NULL, &state_length));

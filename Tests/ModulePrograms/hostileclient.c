@@ -1,5 +1,5 @@
-/* A client that lies to the real host, which it starts itself: tokenkitd is the first argument, and the second one says how. The
- * host answers honest requests all the while, and ends by itself, with nothing to report, when its client is gone. */
+/* A client that attacks the real host, which it starts itself: the first argument is tokenkitd, the second the way. The host
+ * answers honest requests all the while, and ends by itself with status 0 when its client is gone. */
 #define _GNU_SOURCE
 #include "module.h"
 #include "host.h"
@@ -73,7 +73,7 @@ static void hand_over(const int *descriptors, int count) {
     sendmsg(control, &message, MSG_NOSIGNAL);
 }
 
-/* A connection that the host serves; its own end of it too, if that is wanted. */
+/* A new connection to the host. If `theirs` is not NULL, it gets the host's end, which is kept open. */
 static int connect_again(int *theirs) {
     int pair[2];
     HOLDS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
@@ -96,7 +96,7 @@ static int send_call(int to, const void *secrets, uint32_t count) {
     return give(to, &header, sizeof header) && give(to, fields, end) && (count == 0 || give(to, secrets, count));
 }
 
-/* The code and the first number of the answer; what it is besides is passed over. */
+/* Receives the code and the first number of an answer, and skips the rest. */
 static int take_answer(int from, uint64_t *code, uint64_t *first) {
     static uint8_t rest[(1 << 20) + 1];
     struct header header;
@@ -123,7 +123,7 @@ static uint64_t ask(int to, uint64_t function, const uint64_t *numbers, uint32_t
     return code;
 }
 
-/* An honest request on a connection of its own, which has its answer in time. */
+/* Whether an honest request on a new connection is answered within 10 s. */
 static int is_served(void) {
     int own = connect_again(NULL);
     struct timeval time = {10, 0};
@@ -138,7 +138,7 @@ static int is_served(void) {
 
 static void must_serve(void) { HOLDS(is_served()); }
 
-/* kB of memory that the host has, locked or not. */
+/* The host's resident memory in kB. */
 static long memory(void) {
     char process[16], content[4096];
     snprintf(process, sizeof process, "%d", host);
@@ -146,7 +146,7 @@ static long memory(void) {
     return atol(strstr(content, "VmRSS:") + 6);
 }
 
-/* Hundredths of a second that the host was at work. */
+/* The host's processor time in hundredths of a second. */
 static long work(void) {
     char process[16], content[4096];
     long user, system;
@@ -156,7 +156,7 @@ static long work(void) {
     return user + system;
 }
 
-/* Bytes that are no messages, or messages that are no calls. */
+/* Bytes that are not messages, or messages that are not calls. */
 static void garbage(void) {
     start(0);
     for (int round = 0; round < 1000; round++) {
@@ -184,7 +184,7 @@ static uint64_t any(void) {
     return edges[rand() % (rand() % 2 ? 9 : 17)];
 }
 
-/* Calls whose form is right, and whose arguments are anything, in a session with a user. */
+/* Well-formed calls with random arguments, in a session with a login. */
 static void calls(void) {
     static const uint64_t mechanisms[] = {0, 1, 3, 0xD, 0x9, 0x40, 0x250, 0x1040, 0x1041, 0x1044, 0x1050, 0x1080, 0x1082, 0x1087, 0x220};
     static const uint64_t types[] = {0, 1, 2, 3, 0x11, 0x80, 0x81, 0x100, 0x102, 0x103, 0x104, 0x120, 0x121, 0x122, 0x123, 0x161, 0x162, 0x180, 0x181, 0x1234};
@@ -200,7 +200,7 @@ static void calls(void) {
         for (uint32_t index = 0; index < count; index++) numbers[index] = any();
         if (count > 0 && rand() % 8 != 0) numbers[0] = function < 13 ? slot : session;
         if (count > 1 && rand() % 2 == 0) numbers[1] = (1ULL << 63) + rand() % 30;
-        /* Not the end of the library or another PIN, and no wait that does not end. */
+        /* Leaves out C_Finalize, C_SetPIN and C_Login, and lets C_WaitForSlotEvent not block. */
         if (function == 1 || function == 11 || function == login) continue;
         if (function == wait_for_slot_event) count = 1, numbers[0] = 1;
         begin_call(function, numbers, count);
@@ -252,7 +252,7 @@ static void calls(void) {
         } else {
             answered++;
             succeeded += code == CKR_OK;
-            /* What ends the session or the login is made good. */
+            /* After a call that ends the session or the login, both are made anew. */
             if (function == 13 || function == 14 || function == 19) {
                 ask(own, open_session_call, (uint64_t[]){slot, 6}, 2, NULL, &session);
                 ask(own, login, (uint64_t[]){session, 1, 6}, 3, "123456", NULL);
@@ -264,7 +264,7 @@ static void calls(void) {
     finish();
 }
 
-/* Messages that promise all that one may have, and do not come. */
+/* Messages that announce the most secrets that are allowed, which do not come. */
 static void promises(void) {
     enum { count = 100 };
     int own[count];
@@ -287,7 +287,7 @@ static void promises(void) {
     finish();
 }
 
-/* What the client sets for a connection that it has a copy of does not keep the host at work. */
+/* Options that the client sets on its copy of the host's descriptor do not keep the host busy. */
 static void settings(void) {
     start(0);
     must_serve();
@@ -304,7 +304,7 @@ static void settings(void) {
     finish();
 }
 
-/* Other things than sockets, several, too many, or none; half messages; and more connections than a client may have. */
+/* Descriptors that are not sockets, several, too many, or none; half messages; and more connections than are allowed. */
 static void descriptors(void) {
     start(0);
     int others[] = {open("/dev/null", O_RDWR), open("/dev/zero", O_RDWR), open("/proc/self/stat", O_RDONLY), dup(0)};
@@ -330,21 +330,21 @@ static void descriptors(void) {
     static int many[900];
     for (int index = 0; index < 900; index++) many[index] = connect_again(NULL);
     for (int index = 0; index < 900; index++) close(many[index]);
-    /* The host takes a moment to notice the end of those that it has taken. */
+    /* The host takes a moment to notice the end of the connections that it has taken. */
     for (int tries = 0; !is_served(); tries++) {
         HOLDS(tries < 1000);
         usleep(10000);
     }
     finish();
     start(0);
-    /* The client's own end, which is open then for as long as the client is, unless that shuts it down. */
+    /* Hands over the client's own end, which the host then keeps open, so that the client has to shut it down. */
     for (int index = 0; index < 200; index++) hand_over(&control, 1);
     shutdown(control, SHUT_RDWR);
     finish();
     for (size_t index = 0; index < sizeof others / sizeof *others; index++) close(others[index]);
 }
 
-/* Gone in the midst of calls, with answers that nobody reads. */
+/* A client that goes amid its calls, and does not read their answers. */
 static void gone(void) {
     for (int round = 0; round < 40; round++) {
         start(0);
@@ -360,7 +360,7 @@ static void gone(void) {
         for (int index = 0; index < 8; index++) close(own[index]);
         finish();
     }
-    /* Handles that no number is behind: whether the host takes such a client or not, it lives. */
+    /* The first handle is the greatest number: the host goes on, whether or not it takes such a client. */
     start(~0ULL);
     struct header header;
     uint8_t greeting[16];

@@ -1,5 +1,5 @@
-/* Threads that initialise the module at once: one of them does, and all of them may call it as soon as they are told so. Each process
- * has one such moment, so that there are many. */
+/* Threads that initialise the module at once: one of them succeeds, and each may call the module as soon as C_Initialize has
+ * returned. A process has one such moment, so that there are many processes. */
 #include "module.h"
 
 enum { thread_count = 4 };

@@ -1,4 +1,4 @@
-/* What a program may do around the module: initialise it wrongly, twice and again; unload it; end it when all else has ended. */
+/* A program initialises the module wrongly, twice and again, unloads it, and ends it in an exit handler. */
 #include "module.h"
 #include <malloc.h>
 
@@ -11,7 +11,7 @@ static void end_it(void) { p11->C_Finalize(NULL); }
 
 static _Atomic int is_over;
 
-/* Calls that the end of the module meets go on, or find that it has ended. */
+/* Calls during C_Finalize succeed, or find that the module has ended. */
 static void *call_it(void *nothing) {
     while (!is_over) {
         CK_ULONG slots = 0;
@@ -50,7 +50,7 @@ int main(int count, char **arguments) {
     MUST(CKR_ARGUMENTS_BAD, p11->C_GetInfo(NULL));
     MUST(CKR_OK, p11->C_Finalize(NULL));
     MUST(CKR_CRYPTOKI_NOT_INITIALIZED, p11->C_Finalize(NULL));
-    /* What programs are known to give. */
+    /* The flags that programs are known to give. */
     const CK_FLAGS given[] = {0, CKF_OS_LOCKING_OK, CKF_OS_LOCKING_OK | CKF_LIBRARY_CANT_CREATE_OS_THREADS};
     for (int index = 0; index < 3; index++) {
         CK_C_INITIALIZE_ARGS usual = {.flags = given[index]};
@@ -74,7 +74,7 @@ int main(int count, char **arguments) {
         next = descriptor;
         close(descriptor);
     }
-    /* Nor is memory. */
+    /* Memory does not grow. */
     size_t before = 0;
     for (int round = 0; round < 600; round++) {
         if (round == 100) before = mallinfo2().uordblks;
@@ -93,7 +93,7 @@ int main(int count, char **arguments) {
     }
     is_over = 1;
     for (int index = 0; index < 4; index++) pthread_join(threads[index], NULL);
-    /* Nor does the module itself keep any, where it has opened no keychain, with threads amid calls: what one round made is 2 KB. */
+    /* Memory does not grow with threads amid calls either, without a keychain: a round of 2 KB that stays would show. */
     CK_ULONG known = 0;
     MUST(CKR_OK, p11->C_Initialize(NULL));
     MUST(CKR_OK, p11->C_GetSlotList(CK_FALSE, NULL, &known));
@@ -103,7 +103,7 @@ int main(int count, char **arguments) {
         sigaction(signals[index], NULL, &now);
         HOLDS(now.sa_handler == own_handler);
     }
-    /* As libraries do that others loaded: their exit handlers come after those of what they use. */
+    /* C_Finalize runs in an exit handler after those of the module's libraries, as in libraries that load the module. */
     atexit(end_it);
     MUST(CKR_OK, p11->C_Initialize(NULL));
     CK_ULONG slots = 0;

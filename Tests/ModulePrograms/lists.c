@@ -1,4 +1,4 @@
-/* The function lists: nothing is missing, what is not offered says so, and nothing works before C_Initialize. */
+/* The function lists: no entry is NULL, functions that are not offered say so, and none works before C_Initialize. */
 #include "module.h"
 
 static void no_entry_is_null(const void *list, size_t size) {

@@ -1,12 +1,12 @@
-/* What a module costs a program: time to load it, memory, and time for signatures. For make bench.
+/* The costs of a module for a program: time to load it, memory, and time for signatures. For make bench.
  *
- *     measure load MODULE          milliseconds of dlopen and C_Initialize, and KiB that the process then has more
+ *     measure load MODULE          milliseconds of dlopen and C_Initialize, and KiB by which the process has grown
  *     measure sign MODULE COUNT    milliseconds of COUNT signatures with the key 01, after a first one
  *     measure trip MODULE          milliseconds to the first answer, and microseconds of a call that asks no card
  *     measure steady MODULE SECONDS
- *                                  for each line of standard input, signatures one after the other for so long: their number in a
- *                                  second, and milliseconds of the median, of 99 in 100, and of the longest
- *     measure hold MODULE          finds the objects of every token, says so, and stays until standard input ends
+ *                                  for each line of standard input, signs for SECONDS: signatures per second, and milliseconds of
+ *                                  the median, of the 99th percentile, and of the longest
+ *     measure hold MODULE          prints the number of all tokens' objects, and stays until standard input ends
  */
 #include <time.h>
 
@@ -42,7 +42,7 @@ static int by_size(const void *left, const void *right) {
     return (difference > 0) - (difference < 0);
 }
 
-/* The first private key that there is: a keychain's has an identifier of its own. */
+/* The first private key: the id of a keychain's key is not known. */
 static CK_OBJECT_HANDLE first_key(CK_SESSION_HANDLE session) {
     CK_OBJECT_CLASS class = CKO_PRIVATE_KEY;
     CK_ATTRIBUTE template = {CKA_CLASS, &class, sizeof class};
@@ -78,7 +78,7 @@ static int sign_steadily(CK_SESSION_HANDLE session, double seconds) {
     return 0;
 }
 
-/* What a program does that starts, as browsers do. */
+/* The calls of a program that starts, as browsers make them. */
 static int hold(void) {
     CK_SLOT_ID slots[16];
     CK_ULONG slot_count = 16, objects = 0;

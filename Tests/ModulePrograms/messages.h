@@ -6,7 +6,7 @@
 
 static int messages;
 
-/* In place of libc's: the module has no other way to the host. */
+/* Replaces libc's function, through which the module sends all messages to the host. */
 ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags) {
     messages++;
     return syscall(SYS_sendmsg, descriptor, message, flags);

@@ -1,5 +1,5 @@
-/* A PKCS#11 module with one token, one certificate and its key, that does one thing as no module should: BEHAVIOUR, which it is
- * compiled with, says what. With "well" it does nothing of the kind. The certificate is in the file CERTIFICATE. */
+/* A PKCS#11 module with one token, one certificate and its key, that misbehaves in one way: BEHAVIOUR, which is defined at
+ * compile time, says which. With "well" it behaves. The certificate is in the file CERTIFICATE. */
 #include <ccryptoki.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static int wants_login(void) {
            does("has an expired PIN");
 }
 
-/* What a call does before anything else, if it is the one that is meant. */
+/* Misbehaves at the beginning of a call, if BEHAVIOUR names it. */
 static CK_RV enter(const char *name) {
     char text[64];
     snprintf(text, sizeof text, "crash in %s", name);

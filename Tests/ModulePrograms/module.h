@@ -1,4 +1,4 @@
-/* What programs of the tests share that load the module as others do: from its file, by the one symbol. */
+/* Shared by test programs that load the module as others do: from its file, through C_GetFunctionList. */
 #include <ccryptoki.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A call returns what it must, or the program says where it did not. */
+/* Ends the program with a message, unless a call returns the wanted value. */
 #define MUST(wanted, call)                                                                          \
     do {                                                                                            \
         CK_RV got_ = (call), wanted_ = (wanted);                                                    \
@@ -77,7 +77,7 @@ __attribute__((unused)) static CK_RV sign(CK_SESSION_HANDLE session, CK_OBJECT_H
     return result != CKR_OK ? result : p11->C_Sign(session, digest, sizeof digest, signature, &length);
 }
 
-/* The test does what a file says, and removes it when that is done. */
+/* Asks the test for an action: the test reads it from a file, and removes the file when the action is done. */
 __attribute__((unused)) static void have(const char *wish) {
     FILE *file = fopen("wish.new", "w");
     HOLDS(file != NULL && fputs(wish, file) >= 0 && fclose(file) == 0);

@@ -1,4 +1,4 @@
-/* Where there is neither a card service nor a keychain no host is started, and each function says what it says of nothing. */
+/* Without a card service and a keychain no host is started, and functions return the values for unknown slots and sessions. */
 #define _GNU_SOURCE
 #include "module.h"
 #include "host.h"

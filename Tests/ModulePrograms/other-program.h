@@ -1,9 +1,9 @@
-/* The card as another program has it. */
+/* Another program's connection to the card. */
 #include <winscard.h>
 
 #include "module.h"
 
-/* - mode: SCARD_SHARE_SHARED, or SCARD_SHARE_EXCLUSIVE for a program that wants it for itself. */
+/* - mode: SCARD_SHARE_SHARED, or SCARD_SHARE_EXCLUSIVE for a program that shares the card with no other. */
 static SCARDHANDLE connect_card(DWORD mode) {
     SCARDCONTEXT context;
     SCARDHANDLE card;

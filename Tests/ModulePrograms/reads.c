@@ -1,5 +1,5 @@
-/* A listing that asks for one attribute after the other, each first for its length, as pkcs11-tool does: the host is asked once for each
- * object, and what changed is told all the same. */
+/* A listing that asks for one attribute after the other, each first for its length, as pkcs11-tool does: the host is asked once
+ * for each object, and changes are seen all the same. */
 #include "messages.h"
 
 static CK_BYTE value[8192];
@@ -46,12 +46,12 @@ int main(int count, char **arguments) {
     MUST(CKR_OK, p11->C_FindObjectsFinal(session));
     HOLDS(found == 40);
 
-    /* A machine that is busy may take longer than the attributes are kept, now and then. */
+    /* On a busy machine a listing may now and then take longer than the attributes are kept. */
     int before = messages;
     list(session, objects, found);
     HOLDS(messages - before < 2 * (int)found);
 
-    /* Who asks about the key before each signature, as many do, asks the host nothing more for it. */
+    /* A read of a key's attribute before each signature, as in many programs, costs no message of its own. */
     CK_MECHANISM mechanism = {CKM_ECDSA, NULL, 0};
     before = messages;
     for (int round = 0; round < 20; round++) {
@@ -63,7 +63,7 @@ int main(int count, char **arguments) {
     }
     HOLDS(messages - before < 20 * 2);
 
-    /* Several at once, some with too little room, from what is there and from the host alike. */
+    /* Several attributes at once, some with too little room: from memory and, after a pause, from the host. */
     for (int pause = 0; pause < 2; pause++) {
         CK_BYTE label[16], id[1];
         CK_ATTRIBUTE some[] = {{CKA_LABEL, label, sizeof label}, {CKA_ID, id, 1}, {CKA_CLASS, NULL, 0}};
@@ -73,14 +73,14 @@ int main(int count, char **arguments) {
         HOLDS(some[1].ulValueLen == ~0UL && some[2].ulValueLen == sizeof(CK_OBJECT_CLASS));
     }
 
-    /* A change of this program's is seen at once, whichever session makes it. */
+    /* A change by this program is seen at once, whichever session makes it. */
     HOLDS(read_one(session, private_key, CKA_LABEL) == 6 && memcmp(value, "before", 6) == 0);
     CK_SESSION_HANDLE other = open_session();
     CK_ATTRIBUTE change[] = {{CKA_LABEL, "after", 5}};
     MUST(CKR_OK, p11->C_SetAttributeValue(other, private_key, change, 1));
     HOLDS(read_one(session, private_key, CKA_LABEL) == 5 && memcmp(value, "after", 5) == 0);
 
-    /* So is the end of a login, and of a session. */
+    /* The end of a login, and of a session, is seen at once as well. */
     read_one(session, private_key, CKA_LABEL);
     MUST(CKR_OK, p11->C_Logout(other));
     CK_ATTRIBUTE gone = {CKA_LABEL, value, sizeof value};

@@ -1,4 +1,4 @@
-/* What goes wrong with a card, a cause at a time; the log says which it was. */
+/* Failures of a card, one cause at a time, which the log names. */
 #include "other-program.h"
 
 static CK_UTF8CHAR wrong[] = "987654";

@@ -21,7 +21,7 @@ static CK_RV id(CK_OBJECT_HANDLE object) {
     return p11->C_GetAttributeValue(session, object, template, 1);
 }
 
-/* The handles of before are good in the next login. */
+/* Handles from before are valid in the next login. */
 static void log_in_again(void) {
     MUST(CKR_OK, p11->C_Login(session, CKU_USER, pin, 6));
     HOLDS(state() == CKS_RW_USER_FUNCTIONS);
@@ -37,7 +37,7 @@ static void *wait_for_event(void *result) {
     return NULL;
 }
 
-/* Of a program that has asked for the length of the list before. */
+/* The slots for a program that does not ask for the length of the list first. */
 static CK_ULONG slots(CK_BBOOL with_token, CK_SLOT_ID *first) {
     CK_SLOT_ID slots[16];
     CK_ULONG count = 16;
@@ -46,7 +46,7 @@ static CK_ULONG slots(CK_BBOOL with_token, CK_SLOT_ID *first) {
     return count;
 }
 
-/* Who waited once, and was told that the service went, has the same slots when it is back. */
+/* A program that waited once, and was told that the service has ended, has the same slots when it is back. */
 static void wait_once(void) {
     CK_SLOT_ID slot = first_slot(), first;
     CK_ULONG all = slots(CK_FALSE, &first);
@@ -67,7 +67,8 @@ static void wait_once(void) {
     HOLDS(changed == slot);
 }
 
-/* Who lists without asking for the length, and for the first time while there is no service, finds the readers later. */
+/* A program that lists slots for the first time while there is no service, without asking for the length, finds the readers
+ * later. */
 static void list_before_the_service(void) {
     have("stop");
     CK_SLOT_ID first;
@@ -99,7 +100,7 @@ static void ask_without_the_service(CK_SLOT_ID slot) {
     MUST(CKR_OK, id(certificate));
 }
 
-/* A PIN that was given for one use of the key that wants it each time is not for a card that may be another one. */
+/* A PIN for one use of a key that needs it each time does not count after a restart, because the card may be another one. */
 static void sign_with_the_pin_of_before(void) {
     CK_MECHANISM mechanism = {CKM_ECDSA, NULL, 0};
     CK_BYTE digest[32] = {1}, signature[256];
@@ -124,7 +125,7 @@ int main(int count, char **arguments) {
     key = find(session, CKO_PRIVATE_KEY, 1);
     MUST(CKR_OK, sign(session, key));
 
-    /* Whoever asks for the state first is told the truth. */
+    /* The state is asked for first. */
     restart();
     HOLDS(state() == CKS_RW_PUBLIC_SESSION);
     HOLDS(find(session, CKO_CERTIFICATE, 1) == certificate);
@@ -132,24 +133,24 @@ int main(int count, char **arguments) {
     MUST(CKR_OBJECT_HANDLE_INVALID, id(key));
     log_in_again();
 
-    /* Whoever signs first. */
+    /* A signature comes first. */
     restart();
     MUST(CKR_USER_NOT_LOGGED_IN, sign(session, key));
     HOLDS(state() == CKS_RW_PUBLIC_SESSION);
     MUST(CKR_USER_NOT_LOGGED_IN, sign(session, key));
     log_in_again();
 
-    /* Whoever searches first. */
+    /* A search comes first. */
     restart();
     HOLDS(find(session, CKO_CERTIFICATE, 1) == certificate);
     HOLDS(state() == CKS_RW_PUBLIC_SESSION);
     log_in_again();
 
-    /* Whoever logs in first, without having noticed. */
+    /* A login comes first, by a program that has not noticed the restart. */
     restart();
     log_in_again();
 
-    /* In the middle of a signature, and asked while there is no service. */
+    /* A restart amid a signature, with calls while there is no service. */
     CK_MECHANISM mechanism = {CKM_ECDSA, NULL, 0};
     CK_BYTE digest[32] = {1}, signature[256];
     CK_ULONG length = sizeof signature;

@@ -1,5 +1,5 @@
-/* Provokes every return value that can be, and prints each with its function: whoever runs it knows which there are. The module
- * shows a card (RSA in 9A and 9D, P-256 in 9C, 9E and 82) and a keychain with the password "open". */
+/* Provokes every return value that is possible, and prints each with its function, for the test to compare. The module shows a
+ * card (RSA in 9A and 9D, P-256 in 9C, 9E and 82) and a keychain with the password "open". */
 #include "module.h"
 
 static int failures;
@@ -36,7 +36,7 @@ static const char *name_of(CK_RV code) {
     return "another value";
 }
 
-/* A function returns what it must, which is told; or the program fails in the end, and says where it did not. */
+/* Prints a value that is the wanted one; otherwise prints where it is not, and makes the program fail in the end. */
 static void returned(const char *function, CK_RV wanted, CK_RV got, int line) {
     if (got == wanted) {
         printf("%s %s\n", function, name_of(got));
@@ -50,7 +50,7 @@ static void returned(const char *function, CK_RV wanted, CK_RV got, int line) {
 #define GIVES(code, function, ...) RETURNED(#function, code, p11->function(__VA_ARGS__))
 #define GIVES_3_0(code, function, ...) RETURNED(#function, code, p30->function(__VA_ARGS__))
 #define OK(call) MUST(CKR_OK, call)
-/* What failed has ended its operation. */
+/* A call that failed has ended its operation. */
 #define ENDED(function, ...) GIVES(CKR_OPERATION_NOT_INITIALIZED, function, __VA_ARGS__)
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define VALUE(value) &(value), sizeof(value)
@@ -193,7 +193,7 @@ static void slots(void) {
     HOLDS(number == 2);
     card_slot = ids[0], chain_slot = ids[1];
 
-    /* A card that does not know PIV; it is believed until it is taken out. */
+    /* A card that does not know PIV. Its answer counts until it is taken out. */
     have("fail");
     GIVES(CKR_TOKEN_NOT_RECOGNIZED, C_OpenSession, card_slot, CKF_SERIAL_SESSION, NULL, NULL, &number);
     /* It has the mechanisms that any card has. */
@@ -264,7 +264,7 @@ static CK_OBJECT_HANDLE first(CK_SESSION_HANDLE session, CK_OBJECT_CLASS class) 
     return object;
 }
 
-/* Before anybody has logged in to the keychain. */
+/* Before a login to the keychain. */
 static void locked_keychain(void) {
     GIVES(CKR_USER_NOT_LOGGED_IN, C_CreateObject, chain, any_data, 3, &made);
     GIVES(CKR_USER_NOT_LOGGED_IN, C_GenerateKeyPair, chain, &ec_pair, named_curve, 1, kept, 1, &made, &other);
@@ -310,7 +310,7 @@ static void creating(void) {
     GIVES(CKR_TOKEN_WRITE_PROTECTED, C_CreateObject, card, any_data, 3, &made);
 }
 
-/* What cannot be told is marked, and what stands around it is there. PKCS #11 5.7.5. */
+/* Attributes that cannot be read are marked, and the others are returned. PKCS #11 5.7.5. */
 static void bad_attributes_spoil_no_other(CK_OBJECT_HANDLE certificate, CK_OBJECT_HANDLE private) {
     CK_BYTE exponent[256], modulus[256], trusted = 7, id = 7, small[1];
     CK_ATTRIBUTE of_key[] = {{CKA_PRIVATE_EXPONENT, VALUE(exponent)}, {CKA_MODULUS, VALUE(modulus)},
@@ -383,7 +383,7 @@ static void objects(void) {
     OK(p11->C_FindObjectsFinal(card));
 }
 
-/* A public key of the session that is to be used for nothing. */
+/* A public key of the session that permits no operation. */
 static CK_OBJECT_HANDLE idle_key(void) {
     CK_BYTE modulus[256], exponent[8];
     CK_KEY_TYPE rsa_type = CKK_RSA;
@@ -394,7 +394,7 @@ static CK_OBJECT_HANDLE idle_key(void) {
     return create(card, template, COUNT(template));
 }
 
-/* What every function says that begins an operation; LIST has what stands behind the mechanism. */
+/* The values of every function that begins an operation. The last arguments are those after the mechanism. */
 #define BEGINNING(function, fitting, wrong_parameter, ...)                             \
     do {                                                                               \
         GIVES(CKR_ARGUMENTS_BAD, function, card, NULL, ##__VA_ARGS__);                 \
@@ -693,7 +693,7 @@ static void generating(void) {
     PAIR(CKR_TOKEN_WRITE_PROTECTED, card, &ec_pair, named_curve, 1, kept, 1);
     PAIR(CKR_MECHANISM_INVALID, card, &ec_pair, named_curve, 1, NULL, 0);
 
-    /* Of keys in a keychain nothing is kept by a session that may not write. */
+    /* A read-only session of a keychain stores no unwrapped or derived key. */
     CK_ULONG bits = 2048;
     CK_ATTRIBUTE length[] = {{CKA_MODULUS_BITS, VALUE(bits)}};
     CK_MECHANISM rsa_pair = {CKM_RSA_PKCS_KEY_PAIR_GEN, NULL, 0};
@@ -720,7 +720,7 @@ static void generating_secrets(void) {
     GIVES(CKR_TEMPLATE_INCONSISTENT, C_GenerateKey, chain, &aes_key, data, 2, &made);
     GIVES(CKR_TOKEN_WRITE_PROTECTED, C_GenerateKey, card, &aes_key, kept_key, 2, &made);
 
-    /* What comes of a part comes with it, where there is room. */
+    /* The output of a part is returned with the part, if there is room. */
     CK_BYTE vector[16] = {0};
     CK_MECHANISM cbc = {CKM_AES_CBC, vector, sizeof vector};
     OK(p11->C_GenerateKey(chain, &aes_key, aes_length, 1, &made));
@@ -735,7 +735,7 @@ static void generating_secrets(void) {
     OK(p30->C_SessionCancel(chain, CKF_ENCRYPT | CKF_DECRYPT));
 }
 
-/* A secret key of a template that cannot be right: of C_UnwrapKey and C_DeriveKey alike. */
+/* A secret key of an invalid template, by C_UnwrapKey or C_DeriveKey. */
 #define MAKING(function, mechanism, ...)                                                                          \
     do {                                                                                                          \
         CK_ATTRIBUTE local = {CKA_LOCAL, VALUE(yes)}, foreign = {CKA_MODULUS, block, 1},                          \
@@ -799,7 +799,7 @@ static void deriving(void) {
     GIVES(CKR_ARGUMENTS_BAD, C_GenerateRandom, card, NULL, 1);
 }
 
-/* What uses a private key of the card, begun in two sessions. */
+/* Operations with private keys of the card, begun in two sessions. */
 static CK_SESSION_HANDLE parts;
 static CK_OBJECT_HANDLE signer, opener, agreer;
 

@@ -69,7 +69,7 @@ static void gcm(void) {
     OK(p11->C_DestroyObject(session, object));
 }
 
-/* More than a message holds, whole and in parts, in the place of the data. */
+/* More data than a message holds, whole and in parts, with the result in the place of the data. */
 static void much(CK_OBJECT_HANDLE key, CK_MECHANISM *mechanism, CK_ULONG count) {
     CK_BYTE *data = malloc(count + 64), *other = malloc(count + 64);
     HOLDS(data != NULL && other != NULL);

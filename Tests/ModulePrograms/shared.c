@@ -1,5 +1,5 @@
-/* A program that shares the session's host with others, which is replaced or killed while the program uses it. The test does so when it
- * is asked to. */
+/* A program that shares the session's host with others. At its request the test replaces or kills the host while the program
+ * uses it. */
 #include "module.h"
 
 static CK_UTF8CHAR password[] = "open";
@@ -12,7 +12,7 @@ static CK_STATE state_of(CK_SESSION_HANDLE session) {
 
 static CK_SESSION_HANDLE log_in(void) {
     CK_SESSION_HANDLE session = open_session();
-    /* What others have logged in to is none of this program's. */
+    /* Logins of other programs do not count for this one. */
     HOLDS(state_of(session) == CKS_RW_PUBLIC_SESSION);
     MUST(CKR_OK, p11->C_Login(session, CKU_USER, password, 4));
     HOLDS(state_of(session) == CKS_RW_USER_FUNCTIONS);
@@ -51,7 +51,7 @@ int main(int count, char **arguments) {
         CK_SESSION_INFO info;
         CK_RV result = p11->C_GetSessionInfo(session, &info);
         HOLDS(result == CKR_SESSION_HANDLE_INVALID || result == CKR_DEVICE_ERROR);
-        /* No handle of the host that is gone means anything to the next. */
+        /* The handles of the killed host are invalid for the next one. */
         CK_SESSION_HANDLE next = log_in();
         HOLDS(next != session);
         MUST(CKR_SESSION_HANDLE_INVALID, p11->C_GetSessionInfo(session, &info));

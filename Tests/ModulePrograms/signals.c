@@ -1,4 +1,4 @@
-/* What belongs to a program: its signals, its children, its rights. Each way is a process of its own, named by the argument. */
+/* The module respects a program's signals, children and rights. Each way has its own process, and the second argument names it. */
 #define _GNU_SOURCE
 #include "module.h"
 #include "host.h"
@@ -35,7 +35,7 @@ static void kill_host(void) {
     await_hosts(0);
 }
 
-/* Its threads stop one after the other. */
+/* Stops a host, and waits for it, because its threads stop one after the other. */
 static void stop_host(pid_t host) {
     char path[32], content[4096];
     snprintf(path, sizeof path, "%d", host);
@@ -118,7 +118,7 @@ static void interrupted(void) {
     HOLDS(seen > 100);
 }
 
-/* Nor does a wait begin anew with each signal: a host that is stopped is given up. */
+/* A wait does not begin anew with each signal: a host that is stopped is given up. */
 static void interrupted_before_a_host_that_hangs(void) {
     begin();
     pid_t host = find_host();
@@ -127,7 +127,7 @@ static void interrupted_before_a_host_that_hangs(void) {
     double start = seconds();
     MUST(CKR_DEVICE_ERROR, sign(session, key));
     HOLDS(seconds() - start > 15 && seconds() - start < 30);
-    /* The next call has a new one, at once. */
+    /* The next call gets a new host at once. */
     start = seconds();
     MUST(CKR_SESSION_HANDLE_INVALID, sign(session, key));
     HOLDS(seconds() - start < 10);
@@ -136,7 +136,7 @@ static void interrupted_before_a_host_that_hangs(void) {
     await_hosts(0);
 }
 
-/* A mask that has everything, and what the host has of it. */
+/* All signals are blocked and one is ignored, which the host does not inherit. */
 static void blocked(void) {
     sigset_t all, mask;
     sigfillset(&all);
@@ -147,12 +147,12 @@ static void blocked(void) {
     snprintf(path, sizeof path, "%d", find_host());
     HOLDS(read_process(path, "status", content, sizeof content) > 0);
     HOLDS(strstr(content, "SigBlk:\t0000000000000000") != NULL);
-    /* SIGPIPE alone. The two that libc has for itself cannot be set. */
+    /* The host ignores SIGPIPE alone. The two signals of libc cannot be set. */
     const char *ignored = strstr(content, "SigIgn:\t");
     HOLDS(ignored != NULL && (strtoull(ignored + 8, NULL, 16) & ~(3ULL << 31)) == 1ULL << (SIGPIPE - 1));
     kill_host();
     CK_SESSION_INFO info;
-    /* It may be about to close its descriptors, one after the other. */
+    /* The killed host may still be closing its descriptors, one after the other. */
     for (int tries = 0; tries < 100 && p11->C_GetSessionInfo(session, &info) == CKR_DEVICE_ERROR; tries++) usleep(10000);
     MUST(CKR_SESSION_HANDLE_INVALID, p11->C_GetSessionInfo(session, &info));
     HOLDS(sigprocmask(SIG_SETMASK, NULL, &mask) == 0);
@@ -164,13 +164,13 @@ static void blocked(void) {
     MUST(CKR_OK, p11->C_Finalize(NULL));
 }
 
-/* SIGPIPE is what it is by default, and does not come. */
+/* SIGPIPE has its default action, and is never raised. */
 static void broken(void) {
     for (int round = 0; round < 30; round++) {
         begin();
         pid_t host = find_host();
         HOLDS(host > 0 && kill(host, SIGKILL) == 0);
-        /* Before and after the host is gone. */
+        /* The call comes before or after the end of the host. */
         if (round % 2 == 0) usleep(rand() % 2000);
         CK_RV result = sign(session, key);
         HOLDS(result == CKR_OK || result == CKR_DEVICE_ERROR || result == CKR_SESSION_HANDLE_INVALID);
@@ -178,7 +178,7 @@ static void broken(void) {
     }
 }
 
-/* Keys of the terminal are for the program, which may live on. */
+/* Keys of the terminal signal the program and not its host, because the program may go on. */
 static void keys_of_the_terminal(void) {
     static const int keys[] = {SIGINT, SIGQUIT, SIGTSTP, SIGHUP};
     HOLDS(setpgid(0, 0) == 0 || getpgid(0) == getpid());
@@ -191,7 +191,7 @@ static void keys_of_the_terminal(void) {
     MUST(CKR_OK, p11->C_Finalize(NULL));
 }
 
-/* In another root, where there is nothing, and for another user. */
+/* The module goes on in another root, which is empty, and as another user. */
 static void without_files(void) {
     begin();
     mode_t root = geteuid();
@@ -201,7 +201,7 @@ static void without_files(void) {
     go_on();
     go_on_with_another_thread();
     MUST(CKR_OK, p11->C_Finalize(NULL));
-    /* No host can be had any more, which is no failure of programs that list what there is. */
+    /* No host can be started any more, which gives an empty list of slots and no error. */
     MUST(CKR_OK, p11->C_Initialize(NULL));
     CK_ULONG slots = 1;
     MUST(CKR_OK, p11->C_GetSlotList(CK_FALSE, NULL, &slots));
@@ -260,7 +260,7 @@ static void many_threads(void) {
     for (int index = 0; index < count; index++) HOLDS(pthread_create(&thread[index], NULL, sign_often, NULL) == 0);
     for (int index = 0; index < count; index++) pthread_join(thread[index], NULL);
     HOLDS(signed_data == count);
-    /* The end of the module needs none of those that all others wait with. */
+    /* C_Finalize needs none of the connections, with which all other threads wait. */
     for (int index = 0; index < count; index++) HOLDS(pthread_create(&thread[index], NULL, wait_for_event, NULL) == 0);
     while (waiting < count) usleep(1000);
     usleep(300000);
@@ -286,7 +286,7 @@ static void *begin_and_be_cancelled(void *nothing) {
     return nothing;
 }
 
-/* Threads that are cancelled amid calls end behind them, and leave nothing taken. */
+/* Threads that are cancelled amid calls end after the call, and leave neither locks nor descriptors behind. */
 static void cancelled_threads(void) {
     begin();
     for (int round = 0; round < 40; round++) {
@@ -317,7 +317,7 @@ static void cancelled_threads(void) {
     await_hosts(0);
 }
 
-/* A child that is there for long has copies of what its parent had open, and keeps no host alive. */
+/* A child that lives long has copies of its parent's descriptors, and does not keep a host alive. */
 static void children_that_stay(void) {
     begin();
     int lifeline[2];

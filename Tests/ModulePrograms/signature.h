@@ -1,11 +1,11 @@
-/* What programs share that check signatures of the module with libcrypto. */
+/* Shared by programs that check signatures of the module with libcrypto. */
 #include <openssl/ec.h>
 #include <openssl/ecdsa.h>
 #include <openssl/obj_mac.h>
 
 static EC_KEY *public_key;
 
-/* Whether it is one with P-256 over a digest of 32 bytes. */
+/* Whether a signature with P-256 over a digest of 32 bytes is valid. */
 static int is_signature(const CK_BYTE *digest, const CK_BYTE *signature, CK_ULONG length) {
     if (length != 64) return 0;
     ECDSA_SIG *pair = ECDSA_SIG_new();
@@ -15,7 +15,7 @@ static int is_signature(const CK_BYTE *digest, const CK_BYTE *signature, CK_ULON
     return result == 1;
 }
 
-/* The key that signatures are checked with. */
+/* Reads the key with which signatures are checked. */
 static void read_public_key(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE key) {
     CK_BYTE point[67];
     CK_ATTRIBUTE attribute = {CKA_EC_POINT, point, sizeof point};

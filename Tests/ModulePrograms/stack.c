@@ -1,6 +1,6 @@
-/* How much of its caller's stack each function uses: called on the smallest stack that a thread can have, which is painted before
- * and read after. Each function is called with what it needs to succeed, and as the first one after C_Initialize, so that it is
- * the one that starts the host. */
+/* Measures how much of its caller's stack each function uses, on the smallest stack that a thread can have, which is painted
+ * before and read after. Each function is called as the first one after C_Initialize, so that it starts the host, and with
+ * arguments that let it succeed. */
 #include "module.h"
 #include <limits.h>
 #include <stdint.h>
@@ -126,10 +126,10 @@ static CK_RV call(int number) {
 static void *lowest;
 static CK_RV result;
 
-/* Paints what is below this function's frame, calls, and looks how far down the paint is gone. */
+/* Paints the stack below this function's frame, calls, and finds how far down the paint is gone. */
 static void *measured(void *argument) {
     volatile unsigned char *here = __builtin_frame_address(0), *end = lowest;
-    /* What this function itself uses. */
+    /* The first 256 bytes are for this function itself. */
     volatile unsigned char *top = here - 256;
     for (volatile unsigned char *byte = end; byte < top; byte++) *byte = paint;
     result = call((int)(intptr_t)argument);
@@ -170,7 +170,7 @@ int main(int arguments_count, char **arguments) {
     all = interface->pFunctionList;
     p11 = (CK_FUNCTION_LIST *)all;
 
-    /* Each in a process of its own, in which nothing has been looked up. */
+    /* Each function has its own process, in which no symbol has been looked up. */
     for (int number = 0; number < calls; number++) {
         pid_t child = fork();
         if (child == 0) {
@@ -197,7 +197,7 @@ int main(int arguments_count, char **arguments) {
         session = kept;
         key = kept_key;
     }
-    /* Enough of them went all the way. */
+    /* Enough of the calls succeeded. */
     HOLDS(succeeded >= 25);
     printf("%zu\n", largest);
     return 0;

@@ -10,7 +10,7 @@ struct header {
     uint32_t number, fields, secrets;
 };
 
-/* As many bytes as are wanted; 0 where they do not come. */
+/* Receives `count` bytes. Returns 0 if they do not come. */
 static int take(int from, void *bytes, size_t count) { return recv(from, bytes, count, MSG_WAITALL) == (ssize_t)count; }
 
 static int give(int to, const void *bytes, size_t count) {
@@ -23,7 +23,7 @@ static int give(int to, const void *bytes, size_t count) {
     return 1;
 }
 
-/* The fields of a message, and none of its secrets. */
+/* Receives the fields of a message, and drops its secrets. */
 static int take_message(int from, struct header *header, uint8_t *fields, size_t room) {
     if (!take(from, header, sizeof *header) || header->fields > room || !take(from, fields, header->fields)) return 0;
     for (uint32_t left = header->secrets; left > 0;) {
@@ -40,7 +40,7 @@ static int give_message(int to, uint8_t kind, uint32_t number, const void *field
     return give(to, &header, sizeof header) && give(to, fields, count);
 }
 
-/* The connection that a message brings; -1 where the other side is gone, or sent none. */
+/* Receives the connection of a message. Returns -1 if the other side is gone, or has sent none. */
 static int take_connection(int control) {
     struct header header;
     union {

@@ -1,4 +1,4 @@
-/* Another module without its CKM_RSA_X_509, as tokens are that pad by themselves. */
+/* Hides CKM_RSA_X_509 of another module, like tokens that pad by themselves. */
 #include <dlfcn.h>
 #include <stddef.h>
 

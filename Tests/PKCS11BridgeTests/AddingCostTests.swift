@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The cost of adding to what the module offers, in files: Documentation/architecture.md, "Where to add what".
+/// The number of files that an addition to the module changes: Documentation/architecture.md, "Where to add what".
 @Suite struct AddingCostTests {
     /// The words of each source file of the module and its host.
     private let words: [String: Set<Substring>]

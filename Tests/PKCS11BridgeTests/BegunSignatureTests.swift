@@ -6,7 +6,7 @@ import Wire
 
 @testable import PKCS11Bridge
 
-/// Signatures whose beginning comes to the host with their data.
+/// Signatures whose C_SignInit reaches the host together with their data.
 @Suite struct BegunSignatureTests {
     private let module: TestModule
     private let session: CK_SESSION_HANDLE
@@ -29,7 +29,7 @@ import Wire
         return module.cryptoki.result(of: call, secrets: Secret(copying: [UInt8](repeating: 1, count: 32).span)).answer
     }
 
-    /// A key that wants a login for each use, 9C here, is begun before that.
+    /// A signature with a key that needs a login for each use, 9C here, begins before that login.
     @Test func aKeyThatWantsALoginBetweenTheTwoIsBegunByItself() throws {
         #expect(try begin(module.key(session, [1])).numbers == [1])
         #expect(try begin(module.key(session, [2])).numbers == [0])

@@ -6,9 +6,9 @@ import VirtualCard
 
 @testable import PKCS11Bridge
 
-/// How many commands the card gets for what programs do. Each one takes a real card between 10 and 50 milliseconds.
+/// The number of card commands for the jobs of programs. Each one takes a real card between 10 and 50 milliseconds.
 @Suite struct BudgetTests {
-    /// What `pkcs11-tool --login --sign --id 01` does, and with `--id 02`, whose key wants a login for each use.
+    /// The calls of `pkcs11-tool --login --sign --id 01`, and with `--id 02`, whose key needs a login for each use.
     private func sign(_ module: TestModule, _ algorithm: CardAlgorithm, id: UInt8 = 1) throws {
         let slot = try #require(module.slots.first)
         _ = try module.cryptoki.tokenInfo(slot)
@@ -24,7 +24,7 @@ import VirtualCard
         #expect(try !bytes(of: module.cryptoki.sign(session, data, .bytes(1_024))).isEmpty)
     }
 
-    /// What `pkcs11-tool --list-objects --type cert` does.
+    /// The calls of `pkcs11-tool --list-objects --type cert`.
     private func list(_ module: TestModule) throws {
         let slot = try #require(module.slots.first)
         _ = try module.cryptoki.tokenInfo(slot)
@@ -32,8 +32,8 @@ import VirtualCard
         #expect(try module.find(session, (CKA_CLASS, Encoded.ulong(CKO_CERTIFICATE))).count == 4)
     }
 
-    /// The commands of a job, continuing ones included, for a program that starts anew: on a card that no program of the
-    /// user has seen, and on one that has been listed.
+    /// The commands of a job in a new program, including continuations: on a card that no program of the user has seen, and on
+    /// one that has been listed.
     private func commands(
         _ algorithm: CardAlgorithm, _ profile: CardProfile, _ job: (TestModule) throws -> Void
     ) throws -> (unseen: Int, known: Int) {
@@ -63,7 +63,7 @@ import VirtualCard
         #expect(try commands(.rsa2048, profile) { try sign($0, .rsa2048) }.known == 8)
     }
 
-    /// The login for the one use is with the PIN of the login, which was the last command.
+    /// The login for the one use has the PIN of the user's login, which was the card's last command.
     @Test(arguments: [CardProfile.pivAppletMetadata, .canoKey, .yubiKey57, .generic], [CardAlgorithm.p256, .rsa2048])
     func aSignatureWith9CCostsNoMoreThanOneWith9AAndOnePIN(profile: CardProfile, algorithm: CardAlgorithm) throws {
         var pins = 0

@@ -11,7 +11,7 @@ import VirtualCard
 
 @testable import PKCS11Bridge
 
-/// Who gives no PIN to a module that asks by itself.
+/// A person who gives no PIN to a module that asks by itself.
 @Suite struct CancelingTests {
     /// Cancels every question, and counts them.
     private final class Decliner: Prompter {

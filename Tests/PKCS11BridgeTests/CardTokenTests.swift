@@ -37,7 +37,7 @@ import VirtualCard
         #expect(token.flags & (CKF_USER_PIN_COUNT_LOW | CKF_USER_PIN_FINAL_TRY | CKF_USER_PIN_LOCKED) == 0)
     }
 
-    /// It costs a command, which is paid by who reads the card as a whole, or asks for what depends on it.
+    /// The firmware costs a command, which is sent only for a listing of the card, or for an answer that depends on it.
     @Test(arguments: [true, false])
     func theFirmwareIsToldOnceTheDriverKnowsIt(isListed: Bool) throws {
         let reader = VirtualReader(card: try Cards.mixed())
@@ -244,7 +244,7 @@ import VirtualCard
                 kdf: CKD_NULL, sharedInfo: [], publicData: try module.publicKey(session, [3]).rawRepresentation))
         let derived = returned { _ = try module.cryptoki.deriveKey(session, request, base: signer, Template()) }
         #expect(derived == CKR_KEY_FUNCTION_NOT_PERMITTED)
-        // RSA keys do what they did.
+        // RSA keys are not affected.
         let rsa = try TestModule(VirtualReader(card: try Cards.plain(.rsa2048, profile)))
         let other = try rsa.session(loggedIn: true)
         #expect(try uses(rsa, other, [2]) == (true, false, false))

@@ -7,7 +7,7 @@ import VirtualCard
 
 @testable import PKCS11Bridge
 
-/// What programs ask of a module, one by one: `Documentation/consumers.md` has them all.
+/// The requirements of programs, one by one: `Documentation/consumers.md` lists them all.
 @Suite struct ConsumerRequirementTests {
     private let module: TestModule
     private let session: CK_SESSION_HANDLE
@@ -20,7 +20,7 @@ import VirtualCard
 
     private typealias Search = [CK_ATTRIBUTE_TYPE]
 
-    /// Looks for an object by the values that it has, as a program does that knows them from before.
+    /// Searches for an object by its values, as a program does that knows them from before.
     private func find(_ object: CK_OBJECT_HANDLE, by types: Search) throws -> [CK_OBJECT_HANDLE] {
         let template = try types.map { type in (type: type, value: try module.value(session, object, type)) }
         try module.cryptoki.findObjectsInit(session, Template(template))

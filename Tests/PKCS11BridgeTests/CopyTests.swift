@@ -9,7 +9,7 @@ import VirtualCard
 
 @testable import PKCS11Bridge
 
-/// Copies: of what a program made for its session, and of passwords, but of nothing that there is to be once.
+/// Session objects and passwords can be copied, but no object that may exist only once.
 @Suite struct CopyTests {
     private let module: TestModule
     private let keychain: LocalKeychain

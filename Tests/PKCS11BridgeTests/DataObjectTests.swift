@@ -7,7 +7,7 @@ import Testing
 @testable import PKCS11Bridge
 @testable import VirtualCard
 
-/// The data objects of a PIV card: a search that names their class looks for them, and no other one does.
+/// The data objects of a PIV card: only a search that names their class looks for them.
 @Suite struct DataObjectTests {
     private static let data = (CKA_CLASS, Encoded.ulong(CKO_DATA))
     private static let face = [UInt8](repeating: 0xBC, count: 5_000)
@@ -17,7 +17,7 @@ import Testing
     ]
     private static let closed = ["Cardholder Facial Image", "Printed Information"]
 
-    /// A card with seven data objects, two of which want the PIN.
+    /// A card with seven data objects, two of which need the PIN.
     private static func card() throws -> VirtualCard {
         let plain = try Cards.plain()
         var contents = plain.contents
@@ -167,7 +167,7 @@ import Testing
         #expect(returned { _ = try module.value(session, printed, CKA_VALUE) } == CKR_OBJECT_HANDLE_INVALID)
         #expect(try texts(module.find(session, Self.data)).sorted() == Self.open.sorted())
         #expect(try Set(texts(module.find(session))).isDisjoint(with: Self.closed))
-        // Nothing of it was kept.
+        // The module has not kept the value.
         try logIn()
         module.reader.clearLog()
         _ = try module.value(session, object("Printed Information"), CKA_VALUE)

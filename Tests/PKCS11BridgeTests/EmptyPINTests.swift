@@ -9,7 +9,7 @@ import VirtualCard
 
 @testable import PKCS11Bridge
 
-/// What an empty PIN means for one use of a key that wants the PIN each time.
+/// The meaning of an empty PIN for one use of a key that needs the PIN each time.
 @Suite struct EmptyPINTests {
     private let ecdsa = MechanismRequest(CKM_ECDSA)
     private let digest = [UInt8](repeating: 7, count: 32)
@@ -24,10 +24,10 @@ import VirtualCard
             try module.cryptoki.signInit(session, ecdsa, key: key)
             try module.cryptoki.logIn(session, CKU_CONTEXT_SPECIFIC, pin: .of(""))
             #expect(try bytes(of: module.cryptoki.sign(session, digest, .bytes(64))).count == 64)
-            // One for each signature, which is when the card wants it.
+            // One PIN is sent for each signature, when the card needs it.
             #expect(module.reader.pinsSent == sent + count)
         }
-        // It logs nobody in who was not.
+        // An empty PIN does not log the user in.
         try module.cryptoki.logOut(session)
         #expect(returned { try module.cryptoki.logIn(session, CKU_USER, pin: .of("")) } == CKR_PIN_LEN_RANGE)
         #expect(module.reader.pinsSent == sent + 3)

@@ -124,7 +124,7 @@ import TokenKit
         try checkRefusal(of: template([(CKA_VALUE, [1, 2, 3])]), with: CKR_TEMPLATE_INCONSISTENT, in: session())
     }
 
-    /// Wherever it comes from.
+    /// This holds for a key that is created, derived or unwrapped.
     @Test(
         arguments: [
             (CKF_RW_SESSION, CKK_DES3, CKR_TEMPLATE_INCONSISTENT), (0, CKK_AES, CKR_SESSION_READ_ONLY),
@@ -139,7 +139,7 @@ import TokenKit
         try checkRefusal(of: template(kept), with: expected, in: session)
     }
 
-    /// Derives and unwraps a key.
+    /// Expects the same error when a key is derived and when it is unwrapped.
     private func checkRefusal(
         of template: Template, with expected: CK_RV, in session: CK_SESSION_HANDLE
     ) throws {

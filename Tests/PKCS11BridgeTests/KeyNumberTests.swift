@@ -8,7 +8,7 @@ import Testing
 
 @testable import PKCS11Bridge
 
-/// The numbers that keys come and go with: programs leave out the zeros before a big integer, or write as many as they like.
+/// The numbers of keys that are created and read: programs leave out the zeros before a big integer, or write any number of them.
 /// PKCS #11 §3.3, §6.1 and §6.3.
 @Suite struct KeyNumberTests: KeychainTokenTest {
     let module: TestModule
@@ -97,7 +97,7 @@ import Testing
 
     // MARK: RSA
 
-    /// A key with an exponent that is shorter than its prime.
+    /// A key with an exponent or a coefficient that is shorter than its prime.
     private static let rsa = Result {
         while true {
             let key = try PrivateKey.generate(.rsa(bits: 512))
@@ -117,7 +117,7 @@ import Testing
         ].map { (type: $0.0, value: Array($0.1.drop { $0 == 0 })) }
     }
 
-    /// With one of its numbers another, a key makes wrong signatures, or works until another program takes it.
+    /// With one wrong number, a key makes wrong signatures, or works until another program reads it.
     @Test(arguments: 0..<8, [true, false])
     func anRSAKeyWhoseNumbersDoNotBelongTogetherIsRefused(index: Int, isKept: Bool) throws {
         let session = try session()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PKCS11Bridge
 
-/// What a private key in a keychain, or of a session, is kept from, as its template asks and its item has it. PKCS #11 §4.9.
+/// The protection of a private key in a keychain or of a session, by its template and its item. PKCS #11 §4.9.
 @Suite struct KeyProtectionTests: KeychainTokenTest {
     let module: TestModule
     let keychain: LocalKeychain
@@ -89,7 +89,7 @@ import Testing
         try expect(expected, session, pair.privateKey)
         #expect(try flag(session, pair.privateKey, CKA_ALWAYS_SENSITIVE) == expected.shown.sensitive)
         #expect(try flag(session, pair.privateKey, CKA_NEVER_EXTRACTABLE) == !expected.shown.extractable)
-        // Of one in a keychain whose numbers anybody was told from the first nothing says that it was not brought.
+        // A keychain's key whose numbers were readable from the first cannot be told from an imported one.
         let isLocal = !expected.isKept || !expected.isReadable
         #expect(try flag(session, pair.privateKey, CKA_LOCAL) == isLocal)
         if expected.isKept { #expect(try flag(session, pair.publicKey, CKA_LOCAL) == isLocal) }
@@ -152,7 +152,7 @@ import Testing
         let sensitive = try module.key(session, key.publicKey.keyHash)
         #expect(try flag(session, sensitive, CKA_SENSITIVE) && flag(session, sensitive, CKA_EXTRACTABLE))
         #expect(returned { _ = try module.value(session, sensitive, CKA_VALUE) } == CKR_ATTRIBUTE_SENSITIVE)
-        // Who held it from before does not read it either.
+        // The handle from before does not read the value either.
         #expect(returned { _ = try module.value(session, object, CKA_VALUE) } == CKR_ATTRIBUTE_SENSITIVE)
     }
 

@@ -8,7 +8,7 @@ import TokenKit
 
 @testable import PKCS11Bridge
 
-/// The keys of a keychain and of its sessions: by what ids programs find them, and how long they stay.
+/// The keys of a keychain and of its sessions: the ids by which programs find them, and their lifetime.
 @Suite struct KeychainKeyTests: KeychainTokenTest {
     let module: TestModule
     let keychain: LocalKeychain
@@ -44,7 +44,7 @@ import TokenKit
                 CertificateBuilder(
                     commonName: "anna", publicKey: key, notBefore: 1_600_000_000, notAfter: 1_900_000_000
                 ).selfSigned(by: PrivateKey.generate(.ecP256))))
-        // By their hash they are found as well: that was in URIs before they had an id of their own.
+        // The key hash finds the objects as well: URIs may have it from the time before they had an id of their own.
         for id in [[1], key.keyHash] {
             let found = try module.find(session, (CKA_ID, id))
             #expect(try found.map { try module.value(session, $0, CKA_ID) } == [[1], [1], [1]])
@@ -129,7 +129,7 @@ import TokenKit
         #expect(try labels(other.publicKey.keyHash, CKO_PRIVATE_KEY) == ["a"])
     }
 
-    /// As `keytool` does, which names the objects of an entry after they are made.
+    /// `keytool` names the objects of an entry after they are made.
     @Test(arguments: [CKO_CERTIFICATE, CKO_PUBLIC_KEY, CKO_PRIVATE_KEY])
     func anIdIsChangedWithWhateverBelongsToTheKey(objectClass: CK_OBJECT_CLASS) throws {
         let key = try addIdentity("anna")
@@ -190,7 +190,7 @@ import TokenKit
 
     private static let sign = MechanismRequest(CKM_ECDSA_SHA256)
 
-    /// Without `CKA_TOKEN`, as Java asks for keys of a connection.
+    /// Generates a pair without `CKA_TOKEN`, as Java does for keys of a connection.
     private func generateForSession(
         _ session: CK_SESSION_HANDLE, _ attributes: (type: CK_ATTRIBUTE_TYPE, value: [UInt8])...
     ) throws -> (publicKey: CK_OBJECT_HANDLE, privateKey: CK_OBJECT_HANDLE) {
@@ -301,7 +301,7 @@ import TokenKit
         #expect(returned { try cryptoki.setPIN(session, from: .of("open"), to: .of(long)) } == CKR_PIN_LEN_RANGE)
     }
 
-    /// `pk12util` does so before it stores the certificate.
+    /// `pk12util` sets the subject before it stores the certificate.
     @Test func aKeyIsGivenTheSubjectOfTheCertificateThatComesNext() throws {
         let session = try session()
         let pair = try cryptoki.generateKeyPair(

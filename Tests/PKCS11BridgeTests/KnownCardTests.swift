@@ -7,7 +7,7 @@ import TokenKit
 @testable import PKCS11Bridge
 @testable import VirtualCard
 
-/// What programs of one host need not ask a card for, since another one has.
+/// A program does not ask a card again for what another program of the host has read.
 @Suite struct KnownCardTests {
     private let reader: VirtualReader
     private let known: KnownCards
@@ -26,8 +26,7 @@ import TokenKit
         try TestModule(reader, promptPolicy: promptPolicy, knownCards: known)
     }
 
-    /// What `pkcs11-tool --list-objects` asks, and what NSS does of a slot: certificates, keys and data objects, and whatever the token
-    /// says of itself.
+    /// The calls of `pkcs11-tool --list-objects` and of NSS for a slot: all objects, the token's information and its mechanisms.
     @discardableResult
     private func list(_ module: TestModule) throws -> [[UInt8]] {
         let slot = try #require(module.slots.first)

@@ -21,7 +21,7 @@ import TokenKit
     private static let digest = [UInt8](repeating: 0x5A, count: 32)
     private static let ecdsa = MechanismRequest(CKM_ECDSA)
 
-    /// Forgets the module's key, as the end of its time does.
+    /// Makes the module forget the keychain's key, as the end of its time does.
     private func lock(_ session: CK_SESSION_HANDLE) throws {
         try #require(try cryptoki.session(session).slot as? KeychainSlot).keychain.lock()
     }
@@ -68,7 +68,7 @@ import TokenKit
         #expect(
             returned { _ = try cryptoki.sign(session, Self.digest, .bytes(64)) } == CKR_USER_NOT_LOGGED_IN)
         #expect(try module.value(session, pair.publicKey, CKA_CLASS) == Encoded.ulong(CKO_PUBLIC_KEY))
-        // The keychain's own key is the same.
+        // The handle of the keychain's key is still valid.
         #expect(try module.sign(session, Self.ecdsa, key, Self.digest).count == 64)
         #expect(try module.key(session, id) == key)
     }
@@ -89,7 +89,7 @@ import TokenKit
         #expect(try [first, second, reading].map(state) == [3, 3, 1].map { CK_STATE($0) })
     }
 
-    /// No use, and so no reason to stay unlocked: a program may ask for its state in a loop.
+    /// A question for the state is not a use of the keychain, because a program may ask in a loop.
     @Test func theTimeRunsOutThoughAProgramAsksForItsState() throws {
         try keychain.change(KeychainSettings(lockInterval: 1))
         let session = try session()
@@ -99,7 +99,7 @@ import TokenKit
         #expect(try state(session) == CKS_RW_USER_FUNCTIONS)
     }
 
-    /// Leaves the key with the login session; where the kernel keeps no keys, that is what has to be said.
+    /// Leaves the key with the login session. Returns false without a kernel keyring, which must be reported as `notAvailable`.
     private func isShared() -> Bool {
         do throws(KeychainError) { try keychain.shareKeyWithSession(seconds: 600) } catch {
             #expect(error == KeychainError(.notAvailable))

@@ -12,7 +12,7 @@ import VirtualCard
 
 @testable import PKCS11Bridge
 
-/// PINs: what is sent to a card, when, and what programs are told of it.
+/// PINs: which are sent to a card, when, and the return values and states that programs see.
 @Suite struct LoginTests {
     private static let digest = [UInt8](repeating: 0x5A, count: 32)
     private static let ecdsa = MechanismRequest(CKM_ECDSA)
@@ -50,7 +50,7 @@ import VirtualCard
         let session = try second.session()
         #expect(fail(second, session) == CKR_PIN_INCORRECT)
         #expect(reader.pinsSent == 1)
-        // Once the right one has been presented, what was wrong may have become right.
+        // Once the right PIN was presented, a PIN that was wrong may have become right.
         try second.cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
         try second.cryptoki.setPIN(session, from: .of("123456"), to: .of("654321"))
         let third = try TestModule(reader, sharing: first)
@@ -153,7 +153,7 @@ import VirtualCard
         #expect(again != key)
         #expect(try module.sign(session, Self.ecdsa, again, Self.digest).count == 64)
         #expect(returned { _ = try module.value(session, key, CKA_ID) } == CKR_OBJECT_HANDLE_INVALID)
-        // What is public has the handles that it had.
+        // Public objects keep their handles.
         #expect(try module.key(session, [4]) == always)
         #expect(try module.key(session, [1], CKO_CERTIFICATE) == certificate)
     }
@@ -180,7 +180,7 @@ import VirtualCard
         func sign() -> CK_RV { returned { _ = try module.cryptoki.sign(session, Self.digest, .bytes(64)) } }
         let sent = module.reader.log.count
         #expect(sign() == CKR_OPERATION_NOT_INITIALIZED)
-        // Nor does it go on when somebody logs in again.
+        // A new login does not resume the signature either.
         try module.cryptoki.logIn(other, CKU_USER, pin: .of("123456"))
         #expect(sign() == CKR_OPERATION_NOT_INITIALIZED)
         #expect(module.reader.log[sent...].allSatisfy { [0x20, 0xA4].contains($0.ins) })

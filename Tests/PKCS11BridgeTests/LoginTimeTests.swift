@@ -6,7 +6,7 @@ import VirtualCard
 
 @testable import PKCS11Bridge
 
-/// Logins whose PIN counts for a time.
+/// Logins whose PIN counts for a limited time.
 @Suite struct LoginTimeTests {
     private static let digest = [UInt8](repeating: 0x5A, count: 32)
     private static let ecdsa = MechanismRequest(CKM_ECDSA)

@@ -8,7 +8,7 @@ import VirtualCard
 
 @testable import PKCS11Bridge
 
-/// Every mechanism, with keys on a card and in a keychain; OpenSSL judges.
+/// Every mechanism, with keys on a card and in a keychain, checked by OpenSSL.
 @Suite struct MechanismTests {
     private static let message = Array("what is to be signed".utf8)
 
@@ -203,7 +203,7 @@ import VirtualCard
         try module.cryptoki.closeSession(session)
     }
 
-    /// RFC 7748 §6.1: values that make no secret, whosever key it is.
+    /// RFC 7748 §6.1: values that give the same result with every key, and so no secret.
     @Test func nothingIsAgreedOnWithAValueThatContributesNothing() throws {
         let (module, session) = try card(.x25519)
         let key = try module.key(session, [3])
@@ -268,7 +268,7 @@ import VirtualCard
         #expect(try bytes(of: module.cryptoki.digestFinal(session, .bytes(64))) == expected)
     }
 
-    /// A program that is told of a mechanism which the card lacks fails with it at the worst of times.
+    /// A program that finds a mechanism which the card lacks fails only when it uses it.
     @Test(arguments: [
         (CardProfile.yubiKey57, 4096, 384, true), (.yubiKey54, 2048, 384, false), (.yubiKeyNEO, 2048, 256, false),
         (.generic, 2048, 384, false),
@@ -283,7 +283,7 @@ import VirtualCard
             #expect(try module.cryptoki.mechanisms(slot).contains { $0.type == CKM_EDDSA } == hasEdDSA)
         }
         try check(first)
-        // Nor does a card that is remembered, or that comes in another's place, show what it lacks.
+        // This holds for a card that is remembered, and for one that comes in another's place.
         _ = try first.find(first.session(), (CKA_CLASS, Encoded.ulong(CKO_CERTIFICATE)))
         try check(TestModule(reader, sharing: first))
         reader.remove()

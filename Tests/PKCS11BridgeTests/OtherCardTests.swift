@@ -9,7 +9,7 @@ import TokenKit
 
 @testable import PKCS11Bridge
 
-/// A card that is not PIV, by a driver of its own: nothing of the module is about PIV.
+/// A card that is not PIV, with its own driver: nothing in the module depends on PIV.
 @Suite struct OtherCardTests {
     private static let digest = [UInt8](repeating: 0x5A, count: 32)
 

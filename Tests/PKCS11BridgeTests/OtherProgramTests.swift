@@ -8,7 +8,7 @@ import TokenKit
 
 @testable import PKCS11Bridge
 
-/// What a program sees of a keychain that another one changes meanwhile.
+/// A program's view of a keychain that another program changes meanwhile.
 @Suite struct OtherProgramTests: KeychainTokenTest {
     let module: TestModule
     let keychain: LocalKeychain
@@ -22,7 +22,7 @@ import TokenKit
 
     private static let gone = CKR_OBJECT_HANDLE_INVALID
 
-    /// The other program's session, and what it sees of the same token.
+    /// A session of the other program with the same token.
     private func elsewhere() throws -> CK_SESSION_HANDLE { try other.session(loggedIn: true, pin: "open") }
 
     private func destroy(_ session: CK_SESSION_HANDLE, _ id: [UInt8], _ objectClass: CK_OBJECT_CLASS) throws {
@@ -49,7 +49,7 @@ import TokenKit
         #expect(try module.find(session, (CKA_CLASS, Encoded.ulong(objectClass))).isEmpty)
     }
 
-    /// Nothing is begun with a key that there is no more, and that the end would not find.
+    /// No operation begins with a deleted key, which its end would not find.
     @Test func aKeyThatAnotherProgramDeletedBeginsNothing() throws {
         let key = try PrivateKey.generate(.rsa(bits: 2048))
         try keychain.add(.privateKey(key))
@@ -147,7 +147,7 @@ import TokenKit
         #expect(try module.key(session, [7]) == object)
     }
 
-    /// What shows itself to nobody now may be there all the same.
+    /// An object that is hidden while the keychain is locked may still exist.
     @Test func aLoginAfterALockFindsItsKeysUnderTheHandlesOfBefore() throws {
         let id = try addIdentity("anna").publicKey.keyHash
         let (session, elsewhere) = (try session(), try elsewhere())
@@ -173,7 +173,7 @@ import TokenKit
         #expect(read(session, again) == CKR_OK)
     }
 
-    /// Another thread may have made one while the list was read.
+    /// Another thread may have made an object while the list was read.
     @Test func whatIsNewerThanTheListStays() throws {
         _ = try addIdentity("anna")
         let session = try session()
@@ -194,7 +194,7 @@ import TokenKit
         for object in before { #expect(read(session, object) == Self.gone) }
     }
 
-    /// Attributes are told from memory while nobody changes anything.
+    /// Attributes come from memory while the keychain does not change.
     @Test func whoChangesNothingHimselfReadsOnlyOnce() throws {
         _ = try addIdentity("anna")
         let session = try session()

@@ -6,7 +6,7 @@ import Testing
 @testable import PKCS11Bridge
 @testable import VirtualCard
 
-/// Where the user wants it, a card shows that it is the one that was seen first, before the module sends it a PIN.
+/// If the user has set it, a card proves that it is the one that was seen first, before the module sends it a PIN.
 @Suite struct ProofTests {
     @Test func aCloneIsSentNoPINByALogin() throws {
         let original = try Cards.plain()

@@ -13,9 +13,9 @@ import VirtualCard
 
 @testable import PKCS11Bridge
 
-/// A person takes his time over a question: all else goes on meanwhile.
+/// A person may take long to answer a question: all other calls go on meanwhile.
 @Suite struct QuestionTests {
-    /// Answers once it is let.
+    /// A person who answers when the test says so.
     private final class SlowTypist: Prompter {
         private let answers: [String]
         private let requests = Mutex<[PromptRequest]>([])
@@ -43,7 +43,7 @@ import VirtualCard
         func waitForQuestion() { asked.wait() }
         func answer() { mayAnswer.signal() }
 
-        /// Answers so many questions, each once it is asked.
+        /// Answers a number of questions, each once it is asked.
         func answer(questions count: Int) {
             for _ in 0..<count {
                 waitForQuestion()
@@ -65,7 +65,7 @@ import VirtualCard
             }.start()
         }
 
-        /// What it returned, once it has.
+        /// The return value, once the call has returned.
         var result: CK_RV {
             end.wait()
             return code.withLock { $0 }
@@ -86,7 +86,7 @@ import VirtualCard
         let (asking, signing) = (try module.session(), try module.session())
         let login = Call { try module.cryptoki.logIn(asking, CKU_USER, pin: nil) }
         typist.waitForQuestion()
-        // 9E wants no PIN.
+        // 9E needs no PIN.
         #expect(try module.sign(signing, Self.ecdsa, module.key(signing, [4]), Self.digest).count == 64)
         #expect(try module.cryptoki.sessionInfo(signing).state == CKS_RW_PUBLIC_SESSION)
         #expect(try module.cryptoki.tokenInfo(module.slots[0]).flags & CKF_LOGIN_REQUIRED != 0)

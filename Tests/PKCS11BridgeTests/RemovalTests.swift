@@ -52,7 +52,7 @@ import TokenKit
         #expect(try module.sign(session, Self.ecdsa, key, Self.digest).count == 64)
     }
 
-    /// Makes a secret key that is the user's, and one that is not.
+    /// Makes two secret keys, the first one with `CKA_PRIVATE`.
     private func secrets(_ module: TestModule, _ session: CK_SESSION_HANDLE) throws -> (
         CK_OBJECT_HANDLE, CK_OBJECT_HANDLE
     ) {
@@ -109,7 +109,7 @@ import TokenKit
         #expect(try module.sign(session, Self.ecdsa, module.key(session, [2]), Self.digest).count == 64)
     }
 
-    /// A signature of another key is no signature of this one, and may have no room where this one's has.
+    /// A signature of another key is wrong, and may not fit into the room for this key's.
     @Test(arguments: [true, false], [CardAlgorithm.p256, .rsa4096])
     func aHandleIsOfItsOwnKeyAloneWhateverCameInItsPlace(isListed: Bool, algorithm: CardAlgorithm) throws {
         let old = try Cards.plain(.p256, .yubiKey57)
@@ -119,7 +119,7 @@ import TokenKit
         let session = try module.session(loggedIn: true)
         if isListed { #expect(try module.find(session).count > 10) }
         let key = try module.key(session, [1])
-        // Out, given another key by another program, and in again.
+        // The card is taken out, gets another key from another program, and is put in again.
         var contents = old.contents
         contents.keys[.authentication] = CardKey(
             try PrivateKey.generate(algorithm == .p256 ? .ecP256 : .rsa(bits: 4096)), algorithm: algorithm,
@@ -129,7 +129,7 @@ import TokenKit
         for _ in 0..<2 {
             #expect(returned { _ = try module.sign(session, Self.ecdsa, key, Self.digest) } == CKR_KEY_HANDLE_INVALID)
         }
-        // Who looks again finds the key that is there.
+        // A new search finds the key that is there.
         let next = try module.key(session, [1])
         #expect(next != key)
         let mechanism = algorithm == .p256 ? Self.ecdsa : MechanismRequest(CKM_SHA256_RSA_PKCS)
@@ -168,7 +168,7 @@ import TokenKit
         #expect(returned { _ = try module.find(session) } == CKR_SESSION_HANDLE_INVALID)
     }
 
-    /// A session of the card before would keep the login from ending with the last one of this card.
+    /// A session of the previous card would keep the login from ending with the last session of this card.
     @Test func aSessionOfAnEarlierCardKeepsNoLogin() throws {
         let module = try TestModule(VirtualReader(card: try Cards.plain()))
         _ = try module.cryptoki.tokenInfo(module.slots[0])
@@ -293,7 +293,7 @@ import TokenKit
         #expect(returned { _ = try module.cryptoki.waitForSlotEvent(blocking: false) } == CKR_NO_EVENT)
     }
 
-    /// Once anybody has met the other card, no function of an old session takes it for the one that was.
+    /// Once any call has met the other card, no function of an old session takes it for the first one.
     @Test func everyFunctionOfASessionWithAnotherCardSaysSo() throws {
         let module = try TestModule(VirtualReader(card: try Cards.plain()))
         let slot = module.slots[0]

@@ -7,7 +7,7 @@ import VirtualCard
 
 @testable import PKCS11Bridge
 
-/// Calls that cannot be right get the return value that the standard has for them.
+/// Invalid calls get the return values of the standard.
 @Suite struct ReturnValueTests {
     private let module: TestModule
     private let session: CK_SESSION_HANDLE
@@ -175,7 +175,7 @@ import VirtualCard
         let again = returned { try cryptoki.signInit(session, MechanismRequest(CKM_SHA256_RSA_PKCS), key: key) }
         #expect(again == CKR_OPERATION_ACTIVE)
         #expect(returned { _ = try cryptoki.sign(session, [1], .bytes(256)) } == CKR_OPERATION_ACTIVE)
-        // That ended it.
+        // The error has ended the operation.
         try cryptoki.signInit(session, MechanismRequest(CKM_SHA256_RSA_PKCS), key: key)
         try cryptoki.cancel(session, flags: CKF_SIGN)
         #expect(returned { try cryptoki.signUpdate(session, [1]) } == CKR_OPERATION_NOT_INITIALIZED)
@@ -195,7 +195,7 @@ import VirtualCard
         #expect(returned { _ = try cryptoki.decryptUpdate(session, [1], .bytes(0)) } == CKR_OPERATION_NOT_INITIALIZED)
     }
 
-    /// PKCS #11 §5.10.4, and in the same words of the other kinds of operations.
+    /// PKCS #11 §5.10.4, and the same rule for the other kinds of operations.
     @Test func aQuestionForTheLengthInOneCallIsNotGoneOnWithInParts() throws {
         let (publicKey, key) = (try module.key(session, [1], CKO_PUBLIC_KEY), try module.key(session, [1]))
         let (rsa, sha) = (MechanismRequest(CKM_RSA_PKCS), MechanismRequest(CKM_SHA256))
@@ -248,7 +248,7 @@ import VirtualCard
             { _ = try cryptoki.deriveKey(session, unknown, base: secret, Template()) },
         ]
         for (index, call) in calls.enumerated() { #expect(returned(call) == CKR_MECHANISM_INVALID, "\(index)") }
-        // One that there is, and that is for another kind of key.
+        // A known mechanism, for another kind of key.
         #expect(
             returned { try cryptoki.signInit(session, MechanismRequest(CKM_RSA_PKCS), key: secret) }
                 == CKR_KEY_TYPE_INCONSISTENT)

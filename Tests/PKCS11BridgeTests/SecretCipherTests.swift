@@ -176,7 +176,7 @@ import Testing
         var ciphertext: [UInt8] = []
         for start in stride(from: 0, to: plaintext.count, by: part) {
             let piece = Array(plaintext[start..<min(start + part, plaintext.count)])
-            // Neither asking nor too little room takes anything.
+            // Neither a question for the length nor too little room consumes the data.
             let needed = try length(of: cryptoki.encryptUpdate(session, Secret(copying: piece.span), .query)) ?? -1
             if needed > 0 {
                 let short = try cryptoki.encryptUpdate(session, Secret(copying: piece.span), .bytes(needed - 1))
@@ -203,7 +203,7 @@ import Testing
                 #expect(try length(of: cryptoki.decryptUpdate(session, piece, .bytes(needed - 1))) == needed)
             }
             plaintext += try bytes(of: cryptoki.decryptUpdate(session, piece, .bytes(needed)))
-            // Nothing is given out before the tag was checked.
+            // No plaintext is returned before the tag was checked.
             if request.type == CKM_AES_GCM { #expect(plaintext.isEmpty) }
         }
         let most = try length(of: cryptoki.decryptFinal(session, .query)) ?? -1
@@ -242,7 +242,7 @@ import Testing
         #expect(ciphertext.count == count / 16 * 16 + 16)
         #expect(try decrypt(request, key, ciphertext, part: 7) == plaintext)
         try cryptoki.decryptInit(session, request, key: key)
-        // How much the padding takes is known once it was taken off.
+        // The length of the padding is known only after decryption.
         #expect(try length(of: cryptoki.decrypt(session, ciphertext, .query)) == ciphertext.count)
         if count > 0 { #expect(try length(of: cryptoki.decrypt(session, ciphertext, .bytes(count - 1))) == count) }
         #expect(try bytes(of: cryptoki.decrypt(session, ciphertext, .bytes(count))) == plaintext)
@@ -286,7 +286,7 @@ import Testing
         #expect(returned { _ = try cryptoki.decrypt(session, block, .bytes(64)) } == CKR_ENCRYPTED_DATA_INVALID)
     }
 
-    /// It would go on in the bits that are the nonce's, and use a key stream twice.
+    /// A counter that runs over would go on in the nonce's bits, and use a key stream twice.
     @Test func aShortCounterDoesNotRunOver() throws {
         let key = try bring(Array(0..<16))
         var block = [UInt8](repeating: 0xFF, count: 16)
@@ -337,7 +337,7 @@ import Testing
             { try cryptoki.verify(session, [1], signature: [UInt8](repeating: 0, count: 32)) },
         ]
         try begin()
-        // Its lock ends a login without anybody's word.
+        // The keychain's lock ends a login without a call.
         try #require(try cryptoki.session(session).slot as? KeychainSlot).keychain.lock()
         for call in calls { #expect(returned(call) == CKR_USER_NOT_LOGGED_IN) }
         try cryptoki.logIn(session, CKU_USER, pin: .of("open"))

@@ -11,7 +11,7 @@ import VirtualCard
 
 @testable import PKCS11Bridge
 
-/// Secret keys of a session and of a keychain: how they are made, what they say of themselves, and how they are wrapped.
+/// Secret keys of a session and of a keychain: how they are made, their attributes, and how they are wrapped.
 @Suite struct SecretKeyTests: KeychainTokenTest {
     let module: TestModule
     let keychain: LocalKeychain
@@ -87,7 +87,7 @@ import VirtualCard
         #expect(found.count == 1)
         #expect(try other.value(next, #require(found.first), CKA_VALUE) == bytes)
         #expect(try other.value(next, #require(found.first), CKA_LABEL) == Encoded.text("kept"))
-        // A secret key is found after the login.
+        // A secret key is found only after a login.
         try other.cryptoki.logOut(next)
         #expect(try other.find(next, (CKA_CLASS, Encoded.ulong(CKO_SECRET_KEY))).isEmpty)
     }
@@ -108,7 +108,7 @@ import VirtualCard
         let brought = try bring([UInt8](repeating: 1, count: 16), CKK_AES, closed)
         try check(brought, local: false, always: false, never: false)
         #expect(try [CKA_SENSITIVE, CKA_EXTRACTABLE].map { try isTrue(brought, $0) } == [true, false])
-        // What was generated stays so in a copy.
+        // A copy has the history of the key that was generated.
         let copy = try cryptoki.copyObject(
             session, generate(CKM_AES_KEY_GEN, 16, closed), Template([(CKA_LABEL, [65])]))
         try check(copy, local: true, always: true, never: true)
@@ -131,7 +131,7 @@ import VirtualCard
             (CKM_AES_KEY_GEN, 17, [], CKR_ATTRIBUTE_VALUE_INVALID),
             (CKM_GENERIC_SECRET_KEY_GEN, 0, [], CKR_ATTRIBUTE_VALUE_INVALID),
             (CKM_GENERIC_SECRET_KEY_GEN, .max, [], CKR_ATTRIBUTE_VALUE_INVALID),
-            // No keychain keeps what is too short for a code.
+            // A keychain does not store a key that is too short for an authentication code.
             (CKM_GENERIC_SECRET_KEY_GEN, 8, [(CKA_TOKEN, [1])], CKR_ATTRIBUTE_VALUE_INVALID),
             (CKM_AES_KEY_GEN, 16, [(CKA_VALUE, [1])], CKR_TEMPLATE_INCONSISTENT),
             (CKM_AES_KEY_GEN, 16, [(CKA_KEY_TYPE, Encoded.ulong(CKK_DES3))], CKR_TEMPLATE_INCONSISTENT),
@@ -171,7 +171,7 @@ import VirtualCard
         #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).found.isEmpty)
     }
 
-    /// The tag of a secret key took the id of a pair that had the same.
+    /// The tag of a secret key must not take the id from a pair with the same one.
     @Test func aSecretKeyAndAPairMayHaveOneId() throws {
         let pair = try cryptoki.generateKeyPair(
             session, MechanismRequest(CKM_EC_KEY_PAIR_GEN),
@@ -216,7 +216,7 @@ import VirtualCard
         for isKept in [false, true] {
             let place: Attribute = (CKA_TOKEN, Encoded.bool(isKept))
             let wrapping = try bring(.init(hex: wrapper), CKK_AES, [place])
-            // A sensitive key may leave in this way.
+            // A sensitive key may be wrapped.
             let secret = try bring(.init(hex: key), CKK_GENERIC_SECRET, [place, (CKA_SENSITIVE, [1])])
             func wrap(_ room: OutputCapacity) throws -> Output {
                 try cryptoki.wrapKey(session, request, wrapping: wrapping, key: secret, room)
@@ -335,7 +335,7 @@ import VirtualCard
 
     // MARK: Cards
 
-    /// What a card has no mechanism for is not listed for it, and not begun.
+    /// A mechanism that a card does not have is not listed for it, and cannot be begun.
     @Test func mechanismsOfSecretKeysAreThoseOfKeychains() throws {
         let own = try TestModule(VirtualReader(card: try Cards.plain()))
         let onCard = try own.session(loggedIn: true)

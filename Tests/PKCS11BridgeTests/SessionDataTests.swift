@@ -32,7 +32,7 @@ import VirtualCard
     }
 
     @Test func oneIsFoundReadChangedAndDestroyed() throws {
-        // Nobody has to log in for it, nor may the session have to write.
+        // The object needs neither a login nor a read-write session.
         let session = try cryptoki.openSession(module.slots[0], flags: CKF_SERIAL_SESSION)
         let object = try data(session)
         #expect(try module.find(session, (CKA_APPLICATION, Encoded.text("test"))) == [object])
@@ -81,7 +81,7 @@ import VirtualCard
         #expect(try module.value(session, kept, CKA_VALUE) == [1, 2, 3])
         let back = try cryptoki.copyObject(session, kept, Template([(CKA_TOKEN, [0]), (CKA_LABEL, [65])]))
         #expect(try module.value(session, back, CKA_VALUE) == [1, 2, 3])
-        // It stays as private as it was.
+        // The copy is private, as its original is.
         #expect(try module.value(session, back, CKA_PRIVATE) == [1])
         #expect(try keychain.items(matching: Query(.genericPassword, [:], limit: .all)).found.count == 1)
     }

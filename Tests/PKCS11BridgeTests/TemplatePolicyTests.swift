@@ -8,7 +8,7 @@ import TokenKit
 
 @testable import PKCS11Bridge
 
-/// What a template asks for as protection comes of it, or the object is not made.
+/// An object has the protection that its template asks for, or it is not made.
 @Suite struct TemplatePolicyTests: KeychainTokenTest {
     let module: TestModule
     let keychain: LocalKeychain
@@ -39,7 +39,7 @@ import TokenKit
             template(privateTemplate))
     }
 
-    /// An RSA key of this test, with what is said beside its numbers.
+    /// Creates an RSA key with further attributes beside its numbers.
     private func create(
         _ session: CK_SESSION_HANDLE, _ objectClass: CK_OBJECT_CLASS, _ attributes: [Attribute]
     ) throws -> CK_OBJECT_HANDLE {
@@ -57,7 +57,7 @@ import TokenKit
         return try cryptoki.createObject(session, template(numbers + attributes))
     }
 
-    // MARK: What nothing here can give
+    // MARK: Protection that is not offered
 
     private static let kept: Attribute = (CKA_TOKEN, [1])
 
@@ -70,7 +70,7 @@ import TokenKit
         #expect(check((CKA_DESTROYABLE, [1])) == CKR_OK)
         #expect(check(Self.kept, (CKA_MODIFIABLE, [0])) == CKR_TEMPLATE_INCONSISTENT)
         #expect(check(Self.kept, (CKA_MODIFIABLE, [1])) == CKR_OK)
-        // What ends with its session cannot be changed anyway.
+        // A session object may be unmodifiable.
         #expect(check((CKA_MODIFIABLE, [0])) == CKR_OK)
         #expect(check((CKA_DESTROYABLE, [0, 0])) == CKR_ATTRIBUTE_VALUE_INVALID)
     }
@@ -86,7 +86,7 @@ import TokenKit
         }
     }
 
-    /// As `pkcs11-tool --write-object --type data` and `p11tool --no-mark-private` ask for it.
+    /// `pkcs11-tool --write-object --type data` and `p11tool --no-mark-private` ask for public objects.
     @Test(arguments: [CKO_DATA, CKO_PRIVATE_KEY])
     func whatIsSealedIsPrivateAndSaysSo(objectClass: CK_OBJECT_CLASS) throws {
         let session = try session()
@@ -248,7 +248,7 @@ import TokenKit
         #expect(try flag(session, pair.privateKey, CKA_SIGN))
         let digest = [UInt8](repeating: 1, count: 32)
         #expect(try module.sign(session, MechanismRequest(CKM_ECDSA), pair.privateKey, digest).count == 64)
-        // Where the public half is no item of its own it has what any has.
+        // A public half that is not an item has the uses of any public key.
         try cryptoki.destroyObject(session, pair.publicKey)
         let implied = try module.find(session, (CKA_CLASS, Encoded.ulong(CKO_PUBLIC_KEY)))
         #expect(try implied.map { try flag(session, $0, CKA_VERIFY) } == [true])

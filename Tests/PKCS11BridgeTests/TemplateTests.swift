@@ -7,7 +7,7 @@ import VirtualCard
 
 @testable import PKCS11Bridge
 
-/// Templates: what an object cannot have is refused before anything is made of it, and what programs add of their makers' is not.
+/// Templates: attributes that an object cannot have are refused before it is made, and vendor-defined attributes are not.
 @Suite struct TemplateTests {
     private static let netscapeDatabase: CK_ATTRIBUTE_TYPE = 0xCE53_43D5 | 1 << 31
 
@@ -113,7 +113,7 @@ import VirtualCard
         #expect(
             returned { try module.cryptoki.verifyInit(session, request, key: idle) } == CKR_KEY_FUNCTION_NOT_PERMITTED)
         try module.cryptoki.encryptInit(session, request, key: create())
-        // A use that the key cannot have is not given to it.
+        // A key does not get a use that its kind does not have.
         let point = try module.publicKey(session, [3]).rawRepresentation
         let curve = try module.cryptoki.createObject(
             session,

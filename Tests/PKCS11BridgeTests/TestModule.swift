@@ -17,7 +17,7 @@ struct TestModule {
     let cryptoki: Cryptoki
     let process: ProcessKeychains
 
-    /// - Parameter other: a module whose home this one has, as another program of the same user.
+    /// - Parameter other: a module whose home this one shares, as another program of the same user.
     init(
         _ readers: VirtualReader..., filter: TokenFilter = TokenFilter(), promptPolicy: PromptPolicy = PromptPolicy(),
         sharing other: TestModule? = nil, knownCards: KnownCards? = nil
@@ -109,7 +109,7 @@ extension KeychainTokenTest {
 
     func session() throws -> CK_SESSION_HANDLE { try module.session(loggedIn: true, pin: "open") }
 
-    /// Adds a key with a certificate of it.
+    /// Adds a key and its certificate.
     func addIdentity(_ name: String, _ kind: KeyKind = .ecP256) throws -> PrivateKey {
         let key = try PrivateKey.generate(kind)
         let certificate = try CertificateBuilder(
@@ -161,7 +161,7 @@ func returned(_ body: () throws -> Void) -> CK_RV {
     }
 }
 
-/// Cards are made once: RSA takes its time.
+/// Cards are made once, because RSA keys take long.
 enum Cards {
     /// RSA 2048 in 9A, P-256 in 9C, P-384 in 9D, P-256 in 9E.
     static func mixed(_ profile: CardProfile = .yubiKey57) throws -> VirtualCard {

@@ -11,7 +11,7 @@ import VirtualCard
 
 /// Many threads in one module, while cards come and go.
 @Suite struct ThreadTests {
-    /// Runs `body` on so many threads of its own, and waits for them.
+    /// Runs `body` on `count` threads, and waits for them.
     private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
         let group = DispatchGroup()
         for number in 0..<count {
@@ -24,7 +24,7 @@ import VirtualCard
         group.wait()
     }
 
-    /// Whoever closes the last session logs nobody out who has opened the next one meanwhile.
+    /// A thread that closes the last session does not log out a session that another thread has opened meanwhile.
     @Test func aLoginLastsAsLongAsItsSessionWhateverOtherThreadsClose() throws {
         let module = try TestModule(VirtualReader(card: try Cards.plain()))
         let slot = module.slots[0]
@@ -43,7 +43,7 @@ import VirtualCard
         #expect(lost.load(ordering: .relaxed) == 0)
     }
 
-    /// A card may take its time, or wait to be touched.
+    /// A card may be slow, or wait for a touch.
     @Test func sessionsAreOpenedWhileTheCardIsBusy() throws {
         let card = try Cards.plain()
         let module = try TestModule(VirtualReader(card: card))
@@ -63,7 +63,7 @@ import VirtualCard
             return eventually { opened.withLock { $0 == CKR_OK } }
         }
         #expect(isOpened)
-        // Whether a card that was put in meanwhile is the same it alone can tell.
+        // Only the card itself shows whether it is the same one after an insertion, so that the call has to wait for it.
         let isKnown = slot.state.withLock { _ in
             module.reader.remove()
             module.reader.insert(card)
@@ -120,7 +120,7 @@ import VirtualCard
                     signed.add(1, ordering: .relaxed)
                     if number == 0 { try module.cryptoki.logOut(session) }
                 }
-                // What another thread or the removal may have brought about.
+                // Return values that another thread or the removal may cause.
                 let expected = [
                     CKR_OK, CKR_DEVICE_REMOVED, CKR_TOKEN_NOT_PRESENT, CKR_USER_NOT_LOGGED_IN, CKR_KEY_HANDLE_INVALID,
                     CKR_USER_ALREADY_LOGGED_IN, CKR_SESSION_HANDLE_INVALID,
@@ -130,7 +130,7 @@ import VirtualCard
         }
         #expect(unexpected.withLock { $0 } == [])
         #expect(signed.load(ordering: .relaxed) > 0)
-        // And all is well afterwards.
+        // Everything works afterwards.
         let session = try module.session()
         try? module.cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
         #expect(try module.sign(session, MechanismRequest(CKM_ECDSA), module.key(session, [1]), [1]).count == 64)
@@ -154,7 +154,7 @@ import VirtualCard
         holder.start()
         entered.wait()
         defer { released.signal() }
-        // The slow one is in the middle of something; everything about the other goes on.
+        // The slow reader is busy; all calls for the other one go on.
         #expect(module.cryptoki.slotList(withToken: true, refreshing: true) == slots)
         #expect(try module.find(sessions[1]).count == 12)
         try module.cryptoki.logIn(sessions[1], CKU_USER, pin: .of("123456"))

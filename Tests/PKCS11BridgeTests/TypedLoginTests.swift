@@ -21,7 +21,7 @@ import VirtualCard
 
     init() throws { try self.init(TypingReader(Cards.plain()), TemporaryFolder()) }
 
-    /// A program of the user whose home the folder is.
+    /// A program of a user whose home is the folder.
     private init(_ reader: TypingReader, _ folder: TemporaryFolder) throws {
         let home = folder.path
         let preferences = KeychainPreferences(
@@ -69,7 +69,7 @@ import VirtualCard
         try sign(2, again: true)
         #expect(reader.timesTyped == 2)
         #expect(returned { try sign(2) } == CKR_USER_NOT_LOGGED_IN)
-        // The login lasts for all else.
+        // The login still counts for other keys.
         try sign(1)
         #expect(reader.timesTyped == 2)
     }
@@ -98,7 +98,7 @@ import VirtualCard
         try sign(2, again: true)
     }
 
-    /// Between what was typed and its use a card is sent nothing, since some take it back after any command.
+    /// No command comes between the typed PIN and its use, because some cards end the verified state after any command.
     @Test func aCardThatTakesThePINBackAfterAnyCommandSigns() throws {
         let reader = TypingReader(try Cards.plain(.p256, .openFIPS201))
         let first = try TypedLoginTests(reader, folder)

@@ -4,7 +4,7 @@ import TestSupport
 import TokenKit
 import VirtualCard
 
-/// A reader with keys of its own, and somebody who types what the card's PIN is believed to be.
+/// A reader with its own keypad, and a person who types a PIN on it.
 final class TypingReader: CardReader {
     let name = "Typing Reader"
     private let connection: Connection
@@ -17,13 +17,13 @@ final class TypingReader: CardReader {
 
     func connect(trace: (any CardTrace)?, _ wait: CardWait) -> any CardConnection { connection }
 
-    /// What is typed; nothing for a reader that fails.
+    /// Sets the PIN that is typed; empty for a reader that fails.
     func type(_ pin: String) { connection.state.withLock { $0.typed = pin } }
 
-    /// How often the keys were used.
+    /// The number of PINs that were typed.
     var timesTyped: Int { connection.state.withLock { $0.timesTyped } }
 
-    /// Another program resets the card.
+    /// Resets the card, as another program does.
     func reset() { connection.disconnect(resetting: true) }
 
     private final class Connection: CardConnection {

@@ -39,7 +39,7 @@ import VirtualCard
 
     private static let privateKeys = Template([(type: CKA_CLASS, value: Encoded.ulong(CKO_PRIVATE_KEY))])
 
-    /// A call of a thread of its own, and what comes of it.
+    /// A call on its own thread, and its return value.
     private final class Call: Sendable {
         private let outcome = Mutex<CK_RV?>(nil)
 
@@ -71,7 +71,7 @@ import VirtualCard
         let first = sign()
         #expect(eventually { reader.waits.count == 1 })
         let second = changePIN()
-        // It is queued, and comes to the card only later.
+        // The second call is queued, and comes to the card only later.
         usleep(200_000)
         #expect(reader.waits.count == 1)
         let gaveUp = ContinuousClock.now
@@ -83,7 +83,7 @@ import VirtualCard
         #expect([first.code, second.code] == [CKR_DEVICE_ERROR, CKR_DEVICE_ERROR])
         #expect(try #require(reader.waits.last).start < gaveUp)
 
-        // What comes afterwards begins anew.
+        // A later call begins a new wait.
         let third = changePIN()
         #expect(eventually { reader.waits.count == 3 })
         #expect(try #require(reader.waits.last).start > gaveUp)
@@ -126,11 +126,11 @@ import VirtualCard
         let end = Call { [cryptoki] in cryptoki.finalize() }
         #expect(end.isOver)
         let codes = waiting.map { $0.isOver ? $0.code : nil }
-        // Those that had not begun find that their sessions are no more, or the card.
+        // Calls that had not begun are cancelled, or find that their session has ended.
         let ended = [CKR_FUNCTION_CANCELED, CKR_SESSION_HANDLE_INVALID]
         #expect(codes.allSatisfy { $0.map(ended.contains) ?? false }, "\(codes)")
         #expect(codes.contains(CKR_FUNCTION_CANCELED))
-        // The card is let go of once it has forgotten the PIN.
+        // The card is released once it has forgotten the PIN.
         reader.isHeld = false
         #expect(eventually { reader.inner.connectionCount == 0 })
     }
@@ -162,7 +162,7 @@ private final class HeldReader: CardReader {
     /// The waits that began, in their order.
     var waits: [CardWait] { state.withLock { $0.waits } }
 
-    /// Has the last wait end as one that took too long.
+    /// Ends the last wait as one that took too long.
     func giveUp() { state.withLock { $0.gaveUp = $0.waits.count } }
 
     func connect(trace: (any CardTrace)?, _ wait: CardWait) throws(CardError) -> any CardConnection {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PKCS11Bridge
 
-/// Of what a program gives as a secret nothing is left in memory, whoever had it meanwhile.
+/// No copy of a program's secret is left in memory, whichever code had it meanwhile.
 @Suite struct WipingTests: KeychainTokenTest {
     let module: TestModule
     let keychain: LocalKeychain
@@ -18,7 +18,7 @@ import Testing
         keychain = try module.keychain()
     }
 
-    /// Random bytes, of which no array has more than the complement.
+    /// Random bytes, of which arrays hold only the complement.
     private struct Pattern {
         private let complement: [UInt8]
 
@@ -65,7 +65,7 @@ import Testing
             return pages.count { $0 & 1 == 1 }
         }
         let pattern = Pattern()
-        // Half of it on each of two pages.
+        // One half of the pattern is on each of two pages.
         let place = UnsafeMutableRawBufferPointer(start: memory + 100 * pageSize - 16, count: 32)
         pattern.secret.bytes.withUnsafeBytes { place.copyMemory(from: $0) }
         // The first search waits for any that began before this memory was mapped, and may still read at its addresses.
@@ -126,7 +126,7 @@ import Testing
             brought.append(type, value.bytes)
         }
         _ = try cryptoki.createObject(session, brought)
-        // Those of the template alone: OpenSSL has its own the other way round.
+        // The only copies are the template's: OpenSSL has its numbers in the reverse byte order.
         for type in PrivateNumbers.types(of: key.kind) {
             #expect(try ProcessMemory.occurrences(of: PrivateNumbers.value(type, of: key)) == 1)
         }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import TokenKit
 
-/// A module to load: one of the tests' own, that behaves in a way of its own, or SoftHSM's with a token in it.
+/// A module to load: misbehaving.c with one of its behaviours, or SoftHSM's with a token.
 final class ForeignModule: Sendable {
     let folder: TemporaryFolder
     let path: String
@@ -35,8 +35,8 @@ final class ForeignModule: Sendable {
 
     /// SoftHSM with a token `soft`, whose PIN is 123456.
     ///
-    /// - Parameter objects: runs of pkcs11-tool, by what comes after its options for the module and the login.
-    /// - Parameter hasRawRSA: whether the token offers the bare operation of RSA, as SoftHSM's do.
+    /// - Parameter objects: runs of pkcs11-tool, each as its arguments after those for the module and the login.
+    /// - Parameter hasRawRSA: whether the token offers raw RSA, as SoftHSM's tokens do.
     init(softHSM objects: [[String]] = [], hasRawRSA: Bool = true) throws {
         let softHSM = try SoftHSM(objects)
         self.softHSM = softHSM
@@ -57,13 +57,13 @@ final class ForeignModule: Sendable {
         try withExtendedLifetime(modules) { try body(modules.map { $0.loaded(patience) }) }
     }
 
-    /// What starts `tokenctl` as the worker of a program.
+    /// The command that starts `tokenctl` as the worker of a program.
     static func worker(for program: String) -> [String] {
         let worker = WorkerProgram.tokenctl(at: Program.products + "/tokenctl", for: program)
         return [worker.path] + worker.arguments.dropFirst()
     }
 
-    /// The module as this program's own part sees it, behind a worker of its own.
+    /// The module as this process uses it, behind its own worker.
     func loaded(_ patience: WorkerPatience = WorkerPatience()) -> PKCS11Module {
         let worker = WorkerProgram(
             path: "/usr/bin/env",

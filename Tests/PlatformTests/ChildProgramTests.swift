@@ -9,7 +9,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// What a shell finds in its own environment and among its descriptors.
+    /// The output of a shell script in this environment.
     private func run(_ script: String, _ environment: [String]) throws -> String {
         let output = folder.path("output")
         let file = open(output, O_CREAT | O_WRONLY, 0o600)

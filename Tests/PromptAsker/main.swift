@@ -1,5 +1,5 @@
-// Asks through a prompter and prints what came of it, a line a question: for tests that need a process with a terminal or
-// an environment of its own.
+// Asks through a prompter and prints each answer or error on a line, for tests that need a process with its own terminal
+// or environment.
 //
 //     PromptAsker terminal|nobody|pinentry:PROGRAM|source:TEXT pin|newPIN|confirm|canAsk …
 

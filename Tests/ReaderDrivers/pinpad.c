@@ -1,7 +1,7 @@
-/* vpcd's reader with keys of its own: a driver before vpcd's that has a PIN "typed" and sends it to the card. PC/SC part 10.
+/* vpcd's reader with its own keypad: a driver in front of vpcd's that reads a "typed" PIN and sends it to the card. PC/SC part 10.
 
-   PINPAD_KEYS names a file with what is typed: digits, "cancel", or "break" for a reader that fails; without the file nobody
-   types anything. Each entry adds a line to the file of that name with ".log": "typed", or what was wrong with the request. */
+   PINPAD_KEYS names a file with the input: digits, "cancel", or "break" for a reader that fails; without the file nothing is
+   typed. Each entry adds a line to the file of that name with ".log": "typed", or what was wrong with the request. */
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static void note(const char *line) {
     fclose(file);
 }
 
-/* What a request for a PIV PIN must not be otherwise; NULL where it is right. */
+/* The field of a request for a PIV PIN that is wrong; NULL if the request is right. */
 static const char *fault(const PIN_VERIFY_STRUCTURE *request, DWORD length) {
     static const UCHAR command[] = {0x00, 0x20, 0x00, 0x80, 0x08, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
     static const UCHAR prologue[3];

@@ -3,7 +3,7 @@ import SecItem
 import TestSupport
 import Testing
 
-/// Calls as programs for Apple's platforms make them, which have to do here what they do there.
+/// Calls of programs for Apple's platforms, which have to do the same here.
 @Suite struct AppleCallTests {
     private static func item(_ service: String, _ account: String = "jo") -> [String: Any] {
         [kSecClass: kSecClassGenericPassword, kSecAttrService: service, kSecAttrAccount: account]
@@ -114,7 +114,7 @@ import Testing
             let host: [String: Any] = [kSecAttrServer: "mail.example.COM"]
             #expect(found(kSecClassInternetPassword, host, nil) == errSecItemNotFound)
             #expect(found(kSecClassInternetPassword, host, kSecMatchCaseInsensitive) == errSecSuccess)
-            // A path has a case, and what has none is not compared loosely.
+            // A path is compared with its case, and there is no loose search by a path alone.
             let path: [String: Any] = [kSecAttrServer: "mail.example.com", kSecAttrPath: "/in"]
             #expect(found(kSecClassInternetPassword, path, kSecMatchCaseInsensitive) == errSecItemNotFound)
             #expect(found(kSecClassInternetPassword, [kSecAttrPath: "/In"], kSecMatchCaseInsensitive) == errSecParam)

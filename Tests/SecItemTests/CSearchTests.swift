@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// C programs that go through items, and keep names of them.
+/// C programs that iterate over items, and keep references to them.
 @Suite struct CSearchTests {
     private let stage: CStage
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A home for C programs on the shared library, compiled and run as their authors would.
+/// A home for C programs that use the shared library, compiled and run as their authors do it.
 struct CStage {
     let folder: TemporaryFolder
     var environment: [String: String] {
@@ -32,7 +32,7 @@ struct CStage {
         return program
     }
 
-    /// A library that was built with a sanitizer works in programs that have it as well.
+    /// A library that was built with a sanitizer needs programs that are built with it as well.
     private func sanitizers() throws -> [String] {
         let symbols = try Program.run(["nm", "--dynamic", "--undefined-only", folder.path("libtokenkit-keychain.so")])
         let needed = ["address", "thread"].filter { symbols.text.contains("__\($0.prefix(1))san_init") }
@@ -40,7 +40,7 @@ struct CStage {
         return needed == ["thread"] ? flags + (try dispatch()) : flags
     }
 
-    /// What the thread sanitizer of Swift's clang calls.
+    /// The libraries that the thread sanitizer of Swift's clang calls.
     private func dispatch() throws -> [String] {
         let description = try Program.run(["swift", "-print-target-info"]).text
         let target = try JSONDecoder().decode(Toolchain.self, from: Data(description.utf8))

@@ -1,7 +1,7 @@
 import SecItem
 import Testing
 
-/// Keychain semantics 1.1 to 1.7: the strings behind the names. Programs write the one or the other.
+/// Keychain semantics 1.1 to 1.7: the strings behind the constants. Programs write either of them.
 @Suite struct ConstantTests {
     private static let names: [(String, String)] = [
         (kSecClass, "class"), (kSecClassGenericPassword, "genp"), (kSecClassInternetPassword, "inet"),

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import TokenKit
 
-/// What CFEqual says of keys, identities and the like: they are the same by what they are, and not by where they were found.
+/// CFEqual compares keys, identities and the like by their content, and not by the place where they were found.
 @Suite struct EqualityTests {
     private static func key(_ type: String, keyClass: String, _ data: Data) throws -> SecKey {
         let attributes: [String: Any] = [kSecAttrKeyType: type, kSecAttrKeyClass: keyClass]

@@ -8,13 +8,13 @@ import Testing
 
 @testable import SecItem
 
-/// What was told so far, for a test to wait for.
+/// The lines that were reported so far.
 private final class Heard: Sendable {
     private let lines = Mutex<[String]>([])
 
     func put(_ line: String) { lines.withLock { $0.append(line) } }
 
-    /// Waits until a line was told.
+    /// Waits up to 60 s until a line was reported, and returns whether it was.
     func has(_ line: String) -> Bool {
         let deadline = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < deadline {
@@ -56,7 +56,7 @@ private final class Heard: Sendable {
 }
 
 @Suite struct TokenWatcherTests {
-    /// A watcher to which some tokens are in.
+    /// A watcher whose present tokens the test sets.
     private final class Watcher: TKTokenWatcher, @unchecked Sendable {
         let present = Mutex<[String]>([])
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The sample program, in a home of its own and with somebody at the prompt.
+/// The sample program, in its own home and with a person at the prompt.
 @Suite struct ExampleTests {
     @Test func theSampleProgramDoesWhatItSays() throws {
         let folder = try TemporaryFolder()

@@ -3,9 +3,9 @@ import SecItem
 import TestSupport
 import Testing
 
-/// Errors, dictionaries and types of objects, as code for Apple's platforms takes them for Foundation's.
+/// Errors, dictionaries and types of objects, which code for Apple's platforms uses as Foundation's.
 @Suite struct FoundationTests {
-    /// Nothing escapes the pattern, so that the function need not throw.
+    /// The pattern catches every error, so that the function need not throw.
     private func caught() -> NSError {
         do {
             var error: Unmanaged<CFError>?

@@ -3,11 +3,11 @@ import SecItem
 import TestSupport
 import Testing
 
-/// A home of its own for the process of an exit test, with an unlocked login keychain and no cards.
+/// A separate home for the process of an exit test, with an unlocked login keychain and no cards.
 final class Home {
     private let folder: TemporaryFolder
 
-    /// - Parameter modules: what of other PKCS#11 modules is searched.
+    /// - Parameter modules: the other PKCS#11 modules that are searched.
     init(modules: String = "") throws {
         folder = try TemporaryFolder()
         for name in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
@@ -20,7 +20,7 @@ final class Home {
         guard status == errSecSuccess else { throw Failure(status: status) }
     }
 
-    /// Keeps the home up to where this is called.
+    /// Keeps the home up to this call.
     func end() {}
 
     func path(_ name: String) -> String { folder.path(name) }
@@ -40,7 +40,7 @@ final class Home {
 
 func add(_ attributes: [String: Any]) -> OSStatus { SecItemAdd(attributes as CFDictionary, nil) }
 
-/// What a query finds, or the code that it fails with.
+/// The result of a query. Throws its code if it fails.
 func find(_ query: [String: Any]) throws -> AnyObject? {
     var result: CFTypeRef?
     let status = SecItemCopyMatching(query as CFDictionary, &result)

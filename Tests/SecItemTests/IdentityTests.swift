@@ -60,7 +60,7 @@ import Testing
             #expect(SecKeyCreateSignature(try #require(half), algorithm, Data([1]), nil) != nil)
             let other = try #require(SecCertificateCreateWithData(nil, Data(stranger.certificate.der)))
             #expect(SecIdentityCreate(nil, other, key) == nil)
-            // Its certificate is added beside the key that is there.
+            // The identity's certificate is added beside the key that is there.
             #expect(status(of: [kSecValueRef: identity]) == errSecItemNotFound)
             #expect(add([kSecValueRef: identity]) == errSecSuccess)
             #expect(add([kSecValueRef: identity]) == errSecDuplicateItem)
@@ -112,7 +112,7 @@ import Testing
             let options: [String: Any] = [kSecImportExportPassphrase: "secret"]
             #expect(SecPKCS12Import(Data([1, 2, 3]), options as CFDictionary, &items) == errSecDecode)
             #expect(items == nil)
-            // As swift-security asks on macOS.
+            // The options of swift-security on macOS.
             let asked: [String: Any] = [kSecUseDataProtectionKeychain: true, kSecImportToMemoryOnly: true]
             #expect(SecPKCS12Import(file, options.merging(asked) { $1 } as CFDictionary, &items) == errSecSuccess)
             #expect(SecPKCS12Import(file, options as CFDictionary, &items) == errSecSuccess)
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    /// OpenSSL takes such a key, and makes up for the number that is wrong by the others.
+    /// OpenSSL accepts such a key, and makes up for the wrong number by the others.
     @Test func aFileWhoseKeyHasANumberOfAnotherIsRefused() throws {
         let key = try PrivateKey.generate(.rsa(bits: 2048))
         let encoded = try key.externalRepresentation()

@@ -124,7 +124,7 @@ import TokenKit
             let identity = try #require(Self.read(data, "secret", into: other).items.first as? SecIdentity)
             #expect(status(of: [kSecValueRef: identity, kSecMatchSearchList: [other]]) == errSecSuccess)
             #expect(Self.outcome(reading: data, "secret", into: other) == errSecDuplicateItem)
-            // Exported again, the key comes out of the keychain.
+            // The second export reads the key from the keychain.
             let again = try Self.export(identity, .formatPKCS12, [], "other")
             #expect(try Self.read(again, "other").items.map(Self.description) == [Self.description(identity)])
         }
@@ -148,7 +148,7 @@ import TokenKit
                     try Self.export(key, format, [], "secret")
                 }
             }
-            // There already, it does not become extractable, and that is not hidden.
+            // A key that is there already does not become extractable, and the import reports the duplicate.
             #expect(Self.outcome(reading: data, "secret", into: login) == errSecDuplicateItem)
         }
     }
@@ -167,7 +167,7 @@ import TokenKit
         }
     }
 
-    /// Whichever function read them.
+    /// Identities from both functions are added the same way.
     @Test func anImportedIdentityIsAddedTheSameWay() async {
         await #expect(processExitsWith: .success) {
             let home = try Home()
@@ -252,7 +252,7 @@ import TokenKit
         return keychain
     }
 
-    /// What an object is, and of which key.
+    /// The type of an object, and the hash of its key.
     private static func description(_ object: AnyObject) -> String {
         switch object {
         case let certificate as SecCertificate:

@@ -6,7 +6,7 @@
     import TestSupport
     import Testing
 
-    /// A wrapper of the keychain as programs for Apple's platforms have them, with their imports.
+    /// A keychain wrapper as in programs for Apple's platforms, with their imports.
     private struct Wrapper {
         var service: String
         var context: LAContext?
@@ -195,7 +195,7 @@
         }
     }
 
-    /// A context as the tests of programs have them.
+    /// A context as in the tests of programs.
     private final class OwnerIsThere: LAContext, @unchecked Sendable {
         override var biometryType: LABiometryType { .touchID }
         override func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool { true }

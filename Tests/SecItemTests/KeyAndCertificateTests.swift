@@ -161,7 +161,7 @@ import Testing
             let wanted: [String: Any] = [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecPublicKeyAttrs: kept]
             let illegal: [[String: Any]] = [
                 kept.merging([kSecAttrTokenID: "piv:1"]) { $1 }, kept.merging(["none": 1]) { $1 },
-                // What only the keychain can tell: nobody asks for a password of the item.
+                // Only the keychain can refuse this one: no person is asked for the item's application password.
                 kept.merging([
                     kSecAttrAccessControl: try #require(
                         SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .applicationPassword, nil))
@@ -249,7 +249,7 @@ import Testing
         #expect(try secret == agree(theirs, ours))
     }
 
-    /// What a key exchange fails with, and what is said of it.
+    /// The code and the text with which a key exchange fails; nil if it does not.
     private static func refusal(
         _ key: SecKey, _ peer: SecKey, _ parameters: CFDictionary
     ) throws -> (code: Int, text: String)? {

@@ -3,7 +3,7 @@ import SecItem
 import TestSupport
 import Testing
 
-/// Tokens of other PKCS#11 modules, for a program that knows SecItem alone.
+/// Tokens of other PKCS#11 modules, for a program that uses only SecItem.
 @Suite struct SecItemModuleTests {
     /// A token with a key and its certificate, a home without a card, and `tokenctl` in `PATH`.
     private static func prepare(_ modules: String = SoftHSM.path) throws -> (home: Home, end: () -> Void) {
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    /// As a service may that started with none: what is opened next is where they were.
+    /// A service may start without standard streams, so that the next files get their descriptors.
     @Test(arguments: [[0, 2], [0, 1, 2]] as [[Int32]])
     func aProgramWithoutStandardStreamsFindsWhatAModuleHas(closed: [Int32]) async {
         await #expect(processExitsWith: .success) { [closed] in
@@ -77,7 +77,7 @@ import Testing
         await #expect(processExitsWith: .success) {
             let (_, end) = try Self.prepare()
             defer { end() }
-            // What would be started is not there, so that to start it would be an error.
+            // The worker program cannot be found, so that a start of it would be an error.
             setenv("PATH", "/nowhere", 1)
             #expect(add([kSecClass: kSecClassGenericPassword, kSecAttrService: "s", kSecValueData: Data([1])]) == 0)
             #expect(status(of: [kSecClass: kSecClassGenericPassword, kSecAttrService: "t"]) == errSecItemNotFound)

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    /// Wrappers give it with each change, as they did when they added the item.
+    /// Wrappers give the access control with each change, as when they added the item.
     @Test func theAccessControlThatAnItemHasIsNoChangeAndAnotherIsRefused() async {
         await #expect(processExitsWith: .success) {
             let home = try Home()
@@ -206,12 +206,12 @@ import Testing
             for result in [added, found] {
                 #expect((result as? [String: Any])?[kSecAttrAccessControl] is SecAccessControl)
             }
-            // What was returned is a query for the same item.
+            // The returned attributes are a query for the same item.
             #expect(status(of: try #require(found as? [String: Any])) == errSecSuccess)
         }
     }
 
-    /// As a program has it that looks at no error: what is nil there leaves the key out of the dictionary.
+    /// A program may ignore the error: an access control that is nil leaves its key out of the dictionary.
     @Test func whatCannotBeProtectedAsAskedForIsNotStored() async {
         await #expect(processExitsWith: .success) {
             let home = try Home()
@@ -232,7 +232,7 @@ import Testing
                 item[kSecAttrAccessControl] = SecAccessControlCreateWithFlags(nil, protection, flags, nil)
                 #expect(SecItemAdd(item as CFDictionary, nil) == expected, "\(flags)")
                 #expect(SecItemCopyMatching(bare as CFDictionary, nil) == errSecItemNotFound)
-                // Nor does an item that is there lose or get protection.
+                // An item that is there does not lose or get protection either.
                 #expect(add(bare.merging([kSecValueData: Data([1])]) { $1 }) == errSecSuccess)
                 let change = [kSecAttrAccessControl: item[kSecAttrAccessControl]!] as CFDictionary
                 #expect(SecItemUpdate(bare as CFDictionary, change) == expected)
@@ -286,7 +286,7 @@ import Testing
             #expect(context.setCredential(Data("open".utf8), type: .keychainPassword))
             let given: [String: Any] = [kSecReturnData: true, kSecUseAuthenticationContext: context]
             #expect(try find(item.merging(given) { $1 }) as? Data == Data("x".utf8))
-            // It has no place among changes, nor beside another credential, and nothing else is one.
+            // A context is not allowed among changes or beside another credential, and no other object counts as one.
             let change = [kSecUseAuthenticationContext: context] as CFDictionary
             #expect(SecItemUpdate(item as CFDictionary, change) == errSecParam)
             for wrong: [String: Any] in [

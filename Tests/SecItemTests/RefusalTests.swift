@@ -2,7 +2,7 @@ import Foundation
 import SecItem
 import Testing
 
-/// What is refused, and where a program's author reads why.
+/// Refused calls, and the log in which a program's author reads the reason.
 @Suite struct RefusalTests {
     @Test func aRefusalOfSecItemIsInTheLogWithItsKey() async {
         await #expect(processExitsWith: .success) {

@@ -3,7 +3,7 @@ import Security
 import SystemCrypto
 import Testing
 
-/// A small authority, and what it issues.
+/// A small authority, which issues certificates.
 private struct Authority {
     let key: PrivateKey
     let root: SystemCrypto.Certificate
@@ -36,7 +36,7 @@ private struct Authority {
 
 /// A trust of certificates, as programs for Apple's platforms evaluate them.
 @Suite struct SecTrustTests {
-    /// The code that an evaluation fails with; 0 for none.
+    /// The code with which an evaluation fails; 0 if it does not.
     private static func code(
         _ certificates: Any, _ policy: SecPolicy = SecPolicyCreateBasicX509(), anchors: [SecCertificate]?,
         _ change: (SecTrust) -> Void = { _ in }
@@ -65,7 +65,7 @@ private struct Authority {
             #expect(try Self.code(leaf, anchors: [authority.anchor]) == errSecSuccess)
             #expect(try Self.code([leaf, authority.anchor] as CFArray, anchors: [other.anchor]) == errSecNotTrusted)
             #expect(try Self.code(leaf, anchors: []) == errSecNotTrusted)
-            // The leaf itself may be what is trusted.
+            // The leaf itself may be an anchor.
             #expect(try Self.code(leaf, anchors: [leaf]) == errSecSuccess)
 
             try authority.root.pem.write(toFile: home.path("roots"), atomically: true, encoding: .utf8)

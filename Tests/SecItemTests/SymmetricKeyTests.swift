@@ -14,7 +14,7 @@ import Testing
         try #require(SecKeyCreateRandomKey(attributes as CFDictionary, nil))
     }
 
-    /// What a call fails with.
+    /// The code with which a call fails; nil if it does not.
     private static func code(_ body: (UnsafeMutablePointer<Unmanaged<CFError>?>) -> Any?) -> OSStatus? {
         var error: Unmanaged<CFError>?
         guard body(&error) == nil else { return nil }

@@ -47,7 +47,7 @@ import Testing
     }
 }
 
-/// What is written into a secret, and read without an array.
+/// Fields that are written into a secret, and read without an array.
 @Suite struct SecretFieldsTests {
     @Test func numbersAndBytesAreAppended() {
         let secret = Secret(capacity: 32) { output in

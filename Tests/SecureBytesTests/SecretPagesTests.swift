@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    /// Locks of memory are not inherited.
+    /// A child does not inherit the locks of its parent's memory.
     @Test func aChildTakesNoneOfItsParentsPages() async {
         await #expect(processExitsWith: .success) {
             let page = SecretPages.take(for: 8)
@@ -52,7 +52,7 @@ import Testing
             SecretPages.giveBack(page)
             let status = try statusOfChild { SecretPages.take(for: 8).baseAddress == address ? 1 : 0 }
             #expect(status == 0)
-            // The parent has it still.
+            // The parent still has the page.
             #expect(SecretPages.take(for: 8).baseAddress == address)
         }
     }
@@ -72,7 +72,7 @@ import Testing
 }
 
 extension SecretPagesTests {
-    /// Zeros in its place would be taken for a key, or sent as a PIN.
+    /// Zeros in place of the secret would be taken for a key, or sent as a PIN.
     @Test func aSecretIsEmptyInAForkedChild() async {
         await #expect(processExitsWith: .success) {
             for count in [1, 16, 4095, 4096] {

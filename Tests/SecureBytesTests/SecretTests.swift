@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    /// What stands at an address, asked of the kernel: an address that is no longer mapped gives nothing and no fault.
+    /// The bytes at an address, read through the kernel: an address that is no longer mapped gives none and no fault.
     private static func memory(at address: UInt, count: Int) -> [UInt8] {
         let file = open("/proc/self/mem", O_RDONLY)
         defer { close(file) }
@@ -56,7 +56,7 @@ import Testing
         let tail = Array(bytes[256...])
         let address = bytes.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
         let secret = Secret(consuming: &bytes)
-        // Looked at first: an array made meanwhile may be given the same memory.
+        // The memory is read first, because an array that is made later may get it.
         let left = Self.memory(at: address + 256, count: 256)
         #expect(left != tail)
         #expect(bytes.isEmpty)

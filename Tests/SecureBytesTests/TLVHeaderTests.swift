@@ -84,7 +84,7 @@ import Testing
         #expect(throws: TLVError(.truncated)) { try TLVHeader(none.span, .card) }
     }
 
-    /// What DER takes is what would be written: there is no second form.
+    /// DER accepts only the bytes that would be written: there is no second form.
     @Test func noInputOfDERIsMalleable() {
         func isCanonicalOrRefused(_ bytes: [UInt8]) -> Bool {
             var reader = TLVReader(bytes, .der)

@@ -136,7 +136,7 @@ import Testing
     }
 }
 
-/// Whatever comes in, either it is an error or it is written back as it came: no input traps, none is malleable.
+/// Every input is an error or is written back as it came: no input traps, none is malleable.
 @Suite struct TLVRoundTripTests {
     /// Reads all of `bytes`, data objects in data objects included, and compares with what they encode to.
     private static func isWrittenBackOrRefused(_ bytes: [UInt8]) -> Bool {
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    /// Where the octets of tag and length change their meaning.
+    /// Octets at which a tag or a length changes its meaning.
     private static let edges: [UInt8] = [
         0x00, 0x01, 0x02, 0x1E, 0x1F, 0x3F, 0x53, 0x5F, 0x70, 0x7F, 0x80, 0x81, 0x82, 0x83, 0x84, 0x9F, 0xBF, 0xC1,
         0xFE,

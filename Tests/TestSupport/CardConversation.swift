@@ -17,7 +17,7 @@ public final class CardConversation: CardChannel {
             atr: card.atr, transmissionProtocol: card.profile.transport.transmissionProtocol == .t0 ? .t0 : .t1)
     }
 
-    /// A conversation with a new card of that profile, its time simulated.
+    /// A conversation with a new card of a profile, in simulated time.
     public convenience init(_ profile: CardProfile = .generic) throws {
         self.init(try VirtualCard(profile: profile, clock: SimulatedClock()))
     }
@@ -28,7 +28,7 @@ public final class CardConversation: CardChannel {
         return answer
     }
 
-    /// Sends a command, in blocks where it is long, and collects the answer.
+    /// Sends a command, in blocks if it is long, and collects the answer.
     public func send(_ command: CommandAPDU) throws -> ResponseAPDU {
         var transaction = CardTransaction(on: self, link: link, epoch: 0)
         return try transaction.send(command)
@@ -71,7 +71,7 @@ public final class CardConversation: CardChannel {
         return try send(0x87, algorithm, reference, template.encoded())
     }
 
-    /// What stands in field 82 of an answer.
+    /// The content of field 82 of an answer.
     public static func response(in answer: ResponseAPDU) throws -> [UInt8] {
         var template = try TLVReader.only(0x7C, in: answer.data).children()
         return try template.require(0x82).value
@@ -129,7 +129,7 @@ public final class CardConversation: CardChannel {
         }
     }
 
-    /// A PIN as it goes to the card.
+    /// A PIN as it is sent to the card.
     public static func padded(_ pin: String) -> [UInt8] {
         Array((Array(pin.utf8) + Array(repeating: 0xFF, count: 8)).prefix(8))
     }

@@ -3,12 +3,12 @@ import SecureBytes
 import SystemCrypto
 import VirtualCard
 
-/// The folders of the government's test cards where they are at hand, and folders of the same shape where not.
+/// The folders of the government's test cards; without them, generated folders of the same shape.
 public enum CardFolders {
-    /// Card 37 of the government's: nine keys, five of them retired, 9E on P-256.
+    /// The government's card 37: nine keys, five of them retired, 9E on P-256.
     public static let golden = "37_Golden_FIPS_201-2_PIV_PPS_F_512_D_64"
 
-    /// The names of all eleven.
+    /// The names of all eleven cards.
     public static let names = [
         "01_Golden_PIV", "05_Tampered_Certificates", "13_Certs_are_expired", "16_Card_Authentication_FASCN_mismatch",
         "24_Revoked_Certificates", "25_Disco_Object_Not_Present", "27_Disco_Object_Present_App_PIN_Primary",
@@ -16,13 +16,13 @@ public enum CardFolders {
         "54_Golden_FIPS_201-2_NFI_PIV-I",
     ]
 
-    /// The path of that card's folder.
+    /// The path of a card's folder.
     public static func path(_ name: String) throws -> String {
         let folder = try root.get()
         return "\(folder)/\(name)"
     }
 
-    /// The paths of all files whose names end so, the issuers' included where they are at hand, each relative to ``path(_:)``.
+    /// The paths of all files with a suffix, including the issuers' if there are any, relative to the folder of all cards.
     public static func files(_ suffix: String) -> [String] {
         let names = (try? FileManager.default.subpathsOfDirectory(atPath: root.get())) ?? []
         return names.filter { $0.hasSuffix(suffix) }.sorted()

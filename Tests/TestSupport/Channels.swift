@@ -1,7 +1,7 @@
 import SecureBytes
 import TokenKit
 
-/// Answers each command with the next line of a script, and remembers what it was sent.
+/// Answers each command with the next line of a script, and records the commands.
 ///
 /// A line is a response in hexadecimal, or the error that comes in its place.
 public final class ScriptedChannel: CardChannel {
@@ -85,14 +85,14 @@ public final class CardRemovedAfter: CardChannel {
     }
 }
 
-/// Answers every command with one byte and the news that there is more.
+/// Answers every command with one byte and 61xx, which announces more.
 public final class AlwaysAnswers61xx: CardChannel {
     public init() {}
 
     public func transmit(_ command: Span<UInt8>) throws(CardError) -> [UInt8] { [0xAA, 0x61, 0x00] }
 }
 
-/// Notes every command and answer that is traced.
+/// Records every command and answer that is traced.
 public final class RecordingTrace: CardTrace, @unchecked Sendable {
     /// Commands and answers as they were shown, one after the other.
     public private(set) var lines: [String] = []

@@ -1,24 +1,24 @@
 import Foundation
 
-/// A process that this one started, and has to wait for once.
+/// A child of this process, which has to be waited for once.
 ///
 /// Foundation's `Process` crashes when several threads start many. A child gets its three streams, none of the other pipes
 /// made here, and a session of its own, so that it finds no terminal to ask at.
 public struct ChildProcess: Sendable {
-    /// Its number.
+    /// The process id.
     public let identifier: pid_t
 
     /// Starts a program that is found on the path.
     ///
     /// - Parameters:
     ///   - command: The program and its arguments.
-    ///   - environment: What is added to this process's environment.
+    ///   - environment: Additions to this process's environment.
     ///   - streams: The descriptors of its standard input, output and error; they stay open here.
     public init(_ command: [String], environment: [String: String] = [:], streams: [Int32]) throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // The threads that tests run on hold all signals back; a child that inherits that could not be ended by one.
+        // The threads of tests block all signals; a child that inherited the mask could not be ended by a signal.
         var (attributes, none) = (posix_spawnattr_t(), sigset_t())
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -39,9 +39,9 @@ public struct ChildProcess: Sendable {
         self.identifier = identifier
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the process.
     ///
-    /// - Returns: The exit status, or the number of the signal that ended it, negated.
+    /// - Returns: The exit status, or the negated number of the signal that ended the process.
     @discardableResult public func wait() -> Int32 {
         var status: Int32 = 0
         while waitpid(identifier, &status, 0) == -1 && errno == EINTR {}
@@ -60,8 +60,8 @@ public struct ChildProcess: Sendable {
         return (handles[0], handles[1])
     }
 
-    /// Held while a child is started, and while something is open that no child may hold on to: a pipe before it has its
-    /// close-on-exec flag, a program that is being written.
+    /// Held while a child is started, and while a descriptor is open that no child may inherit: a pipe before it has its
+    /// close-on-exec flag.
     static let spawning = NSLock()
 
     private static func variables(_ additions: [String: String]) -> [String: String] {

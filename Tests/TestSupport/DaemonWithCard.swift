@@ -1,11 +1,11 @@
 import Foundation
 import VirtualCard
 
-/// A private pcscd with a virtual card in its reader: what a person has who plugs one in.
+/// A private pcscd with a virtual card in its reader, as on the machine of a person who has plugged one in.
 public final class DaemonWithCard: Sendable {
     /// The daemon.
     public let daemon: PrivatePCSCD
-    /// The card's way into the reader; it can be removed and inserted, and told to fail.
+    /// The connection of the card and the reader, through which the card can be removed, inserted and made to fail.
     public let link: VPCDLink
 
     private let served = DispatchGroup()
@@ -13,8 +13,8 @@ public final class DaemonWithCard: Sendable {
     /// Starts a daemon, inserts the card and waits until clients see it.
     ///
     /// - Parameters:
-    ///   - reader: What the reader is called; ykcs11 sees only names that start with "Yubico".
-    ///   - driver: What stands before vpcd; nil for nothing.
+    ///   - reader: The name of the reader; ykcs11 sees only names that start with "Yubico".
+    ///   - driver: A driver in front of vpcd; nil for none.
     public init(
         _ card: VirtualCard, reader: String = "Virtual PCD", driver: PrivatePCSCD.ReaderDriver? = nil
     ) throws {
@@ -34,12 +34,12 @@ public final class DaemonWithCard: Sendable {
     /// The card.
     public var card: VirtualCard { link.card }
 
-    /// Waits until clients see the card: the daemon looks into the reader several times a second.
+    /// Waits until clients see the card, because the daemon polls the reader several times a second.
     public func waitForCard() throws {
         guard try eventually({ try hasCard }) else { throw NoCard() }
     }
 
-    /// Waits until clients see that there is none.
+    /// Waits until clients see that there is no card.
     public func waitForNoCard() throws {
         try eventually { try !hasCard }
     }

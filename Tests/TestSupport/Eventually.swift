@@ -1,9 +1,9 @@
 import Foundation
 
-/// Looks a hundred times a second whether something holds, until it does.
+/// Checks a condition a hundred times a second until it holds.
 ///
-/// - Parameter seconds: for how long at the most.
-/// - Returns: whether it does.
+/// - Parameter seconds: the longest time to wait.
+/// - Returns: whether the condition holds.
 @discardableResult
 public func eventually(within seconds: Double = 30, _ holds: () throws -> Bool) rethrows -> Bool {
     let deadline = ContinuousClock.now + .seconds(seconds)

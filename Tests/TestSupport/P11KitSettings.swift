@@ -2,12 +2,12 @@ import Foundation
 
 /// A configuration of p11-kit with one module, for the run of a command.
 public enum P11KitSettings {
-    /// The command that runs another one where p11-kit knows one module alone.
+    /// The command that runs another one with a p11-kit that knows only one module.
     ///
     /// - Parameters:
-    ///   - name: what p11-kit calls the module.
-    ///   - configuration: what its file says.
-    ///   - folder: where the file is written; the `home` in it is that of the command.
+    ///   - name: p11-kit's name of the module.
+    ///   - configuration: the text of the module's file.
+    ///   - folder: the folder for the file; its `home` is the home of the command.
     public static func command(
         _ command: [String], knowing name: String, _ configuration: String, in folder: String
     ) -> [String] {
@@ -20,7 +20,7 @@ public enum P11KitSettings {
             try? Data("user-config: only\n".utf8).write(to: URL(filePath: settings))
             return ["env", "HOME=\(folder)/home"] + command
         }
-        // Root's own configuration p11-kit does not read; the system's is covered, for this command alone.
+        // p11-kit does not read root's own configuration; the system's is covered, for this command only.
         let cover = "mount --bind \"$0\" /usr/share/p11-kit/modules && exec \"$@\""
         return ["unshare", "--mount", "sh", "-c", cover, modules] + command
     }

@@ -3,13 +3,13 @@ import Synchronization
 
 /// A pcscd of the test's own, with one virtual reader.
 ///
-/// `Scripts/private-pcscd` starts it, in namespaces of its own: several run side by side, and none meets the system's daemon. It
-/// ends with the last reference to this object, and with this process however that ends.
+/// `Scripts/private-pcscd` starts the daemon in its own namespaces: several run side by side, apart from the system's daemon. It
+/// ends with the last reference to this object, and with this process in any case.
 public final class PrivatePCSCD: Sendable {
-    /// The daemon that PC/SC calls made in this process reach.
+    /// The daemon for PC/SC calls in this process.
     ///
-    /// libpcsclite keeps the first address it was given until the process ends, so there is one for all tests together. A suite
-    /// that uses it has to be the only one to put cards into its reader. Programs that a test starts are free of this.
+    /// libpcsclite keeps its first address until the process ends, so that all tests share one daemon. A suite that uses it has to
+    /// be the only one that puts cards into its reader. Programs that a test starts may use other daemons.
     public static let ofThisProcess: Result<PrivatePCSCD, any Error> = Result {
         let daemon = try PrivatePCSCD()
         setenv("PCSCLITE_CSOCK_NAME", daemon.socketPath, 1)
@@ -32,8 +32,8 @@ public final class PrivatePCSCD: Sendable {
     /// Starts a daemon; when this returns, clients can connect and a card can be inserted.
     ///
     /// - Parameters:
-    ///   - reader: What the reader is called; ykcs11 sees only names that start with "Yubico".
-    ///   - driver: What stands before vpcd; nil for nothing.
+    ///   - reader: The name of the reader; ykcs11 sees only names that start with "Yubico".
+    ///   - driver: A driver in front of vpcd; nil for none.
     public init(reader: String = "Virtual PCD", driver: ReaderDriver? = nil) throws {
         let (input, output) = try (ChildProcess.pipe(), ChildProcess.pipe())
         process = try ChildProcess(
@@ -59,7 +59,7 @@ public final class PrivatePCSCD: Sendable {
         process.wait()
     }
 
-    /// A reader's driver, and what it is to find in its environment.
+    /// A reader's driver, and its additional environment variables.
     public struct ReaderDriver: Sendable {
         let path: String
         let environment: [String: String]
@@ -69,7 +69,7 @@ public final class PrivatePCSCD: Sendable {
         }
     }
 
-    /// What a program needs in its environment to be a client of this daemon.
+    /// The environment variables that make a program a client of this daemon.
     public var environment: [String: String] { ["PCSCLITE_CSOCK_NAME": socketPath] }
 
     /// Runs a program as a client of this daemon.
@@ -91,7 +91,7 @@ public final class PrivatePCSCD: Sendable {
             throw POSIXError(.EMFILE)
         }
         defer { close(ends[1]) }
-        // socat would deplore every card that is taken out.
+        // socat would log an error for every card that is taken out.
         let relayCommand = ["socat", "-lf", "/dev/null", "-", "TCP:127.0.0.1:\(35963 + reader),nodelay"]
         do {
             let relay = try ChildProcess(
@@ -104,6 +104,6 @@ public final class PrivatePCSCD: Sendable {
         return ends[0]
     }
 
-    /// The daemon did not come up; why is on standard error.
+    /// The daemon did not start; the reason is on standard error.
     public struct NoDaemon: Error {}
 }

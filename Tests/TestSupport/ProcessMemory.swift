@@ -2,12 +2,12 @@ import Foundation
 import SecureBytes
 import Synchronization
 
-/// What this process has in its memory.
+/// Searches of this process's memory.
 public enum ProcessMemory {
-    /// Of two searches at a time each would find what the other one has read.
+    /// Held during a search: of two searches at a time, each would find the bytes that the other one has read.
     private static let oneAtATime = Mutex<Void>(())
 
-    /// How often the bytes stand there, beside where they are given.
+    /// The number of copies of the bytes in memory, without the argument itself.
     public static func occurrences(of secret: borrowing Secret) throws -> Int {
         try oneAtATime.withLock { _ in try count(secret) }
     }
@@ -28,7 +28,7 @@ public enum ProcessMemory {
                 let start = UInt(bitPattern: buffer.baseAddress)
                 return start..<start + UInt(buffer.count)
             }
-            // While other threads map memory, the list of it may have a place twice.
+            // While other threads map memory, the list of mappings may have a place twice.
             var places: Set<UInt> = []
             for range in try presentRanges() {
                 var position = range.lowerBound
@@ -44,7 +44,7 @@ public enum ProcessMemory {
                         let address = position + UInt(offset)
                         if !own.contains(where: { $0.contains(address) }) { places.insert(address) }
                     }
-                    // What lies across the end is found from the next position on.
+                    // The next position is far enough back for bytes that lie across the end.
                     position += UInt(read == wanted && wanted == size ? read - needle.count + 1 : read)
                 }
             }
@@ -66,15 +66,15 @@ public enum ProcessMemory {
 
     private static func offsets(of needle: UnsafeRawBufferPointer, in room: UnsafeRawBufferPointer) throws -> [Int] {
         guard let memmem else { throw POSIXError(.ENOSYS) }
-        // The last bytes: the first ones of a number may be zeros, as most of memory is.
+        // The last bytes are searched for, because the first ones of a number may be zeros, as most of memory is.
         let suffix = UnsafeRawBufferPointer(rebasing: needle.suffix(8))
         let prefixCount = needle.count - suffix.count
         guard let base = room.baseAddress, let wanted = suffix.baseAddress else { return [] }
         var (offsets, start) = ([Int](), prefixCount)
         while start < room.count, let found = memmem(base + start, room.count - start, wanted, suffix.count) {
             let offset = UnsafeRawPointer(found) - base - prefixCount
-            // Byte by byte: memcmp has the whole in wide registers, which the dynamic linker may save on the stack. What memmem
-            // compares is the suffix alone.
+            // The bytes are compared one by one: memcmp has all of them in wide registers, which the dynamic linker may save on
+            // the stack. memmem compares only the suffix.
             if needle.indices.allSatisfy({ room[offset + $0] == needle[$0] }) { offsets.append(offset) }
             start = offset + prefixCount + 1
         }
@@ -116,10 +116,10 @@ public enum ProcessMemory {
     /// Bits 63 and 62 of an entry of pagemap.
     private static let presentOrSwapped: UInt64 = 0b11 << 62
 
-    /// Those that can be written. A sanitizer's notes on memory have up to terabytes of addresses in one mapping, and no program's
-    /// bytes; what is left of them between other mappings has few pages.
+    /// The writable mappings below 16 GiB. A sanitizer's shadow memory has up to terabytes of addresses in one mapping, and none
+    /// of the program's bytes; its smaller mappings have few pages.
     private static func mappings() throws -> [Range<UInt>] {
-        // In parts: the file says that it is empty, and one read gives a page of it.
+        // The file is read to its end, because its size is reported as 0, and one read gives a page of it.
         let file = try FileHandle(forReadingFrom: URL(filePath: "/proc/self/maps"))
         let text = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
         return text.split(separator: "\n").compactMap { line in

@@ -1,8 +1,8 @@
 import Foundation
 
-/// How a program ended, and what it said.
+/// The exit status and the output of a program.
 public struct ProgramResult: Sendable, CustomStringConvertible {
-    /// The exit status, or the number of the signal that ended the program, negated.
+    /// The exit status, or the negated number of the signal that ended the program.
     public fileprivate(set) var status: Int32
     /// Standard output.
     public fileprivate(set) var output: [UInt8]
@@ -12,17 +12,17 @@ public struct ProgramResult: Sendable, CustomStringConvertible {
     /// Standard output as text.
     public var text: String { String(decoding: output, as: UTF8.self) }
 
-    /// Both streams: what many programs are needed for is on the one, why they failed on the other.
+    /// The status and both streams, because many programs write results to the one and the reason of a failure to the other.
     public var description: String { "exit \(status)\n\(text)\(String(decoding: errors, as: UTF8.self))" }
 }
 
-/// A program that nobody here wrote, or one that was built here, run to its end.
+/// Runs programs, foreign ones or those that were built here, to their end.
 public enum Program {
-    /// Where the package stands.
+    /// The folder of the package.
     public static let packageRoot = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// Where the build puts every product: beside the test bundle.
+    /// The folder of the build's products, beside the test bundle.
     public static let products: String = {
         let tests = URL(filePath: CommandLine.arguments.first ?? "").deletingLastPathComponent()
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
@@ -30,7 +30,7 @@ public enum Program {
         return folders.first { FileManager.default.isExecutableFile(atPath: $0 + "/tokenctl") } ?? ""
     }()
 
-    /// The folder below which `make install` has put what is tested; nil where what was built is.
+    /// The prefix of `make install` whose programs are tested; nil to test those of the build.
     public static let prefix = ProcessInfo.processInfo.environment["TOKENKIT_TEST_PREFIX"]
 
     /// The library that programs of PKCS #11 load, the process that it starts, and `tokenctl`.
@@ -42,9 +42,9 @@ public enum Program {
     ///
     /// - Parameters:
     ///   - command: The program and its arguments.
-    ///   - environment: What is added to this process's environment.
-    ///   - input: What it reads from standard input, which then ends.
-    ///   - timeout: After how many seconds it is killed.
+    ///   - environment: Additions to this process's environment.
+    ///   - input: The bytes on standard input, which then ends.
+    ///   - timeout: The number of seconds after which the program is killed.
     public static func run(
         _ command: [String], environment: [String: String] = [:], input: [UInt8] = [], timeout: Double = 120
     ) throws -> ProgramResult {
@@ -69,7 +69,7 @@ public enum Program {
     }
 }
 
-/// What other threads find out about a program.
+/// The result of a program, which other threads collect.
 private final class Collected: @unchecked Sendable {
     private let lock = NSLock()
     private var result = ProgramResult(status: 0, output: [], errors: [])
@@ -82,7 +82,7 @@ private final class Collected: @unchecked Sendable {
 }
 
 extension FileHandle {
-    /// Writes bytes. A reader that is gone ends neither the test nor the process, which is every other test's as well.
+    /// Writes bytes. If the reader is gone, neither the test nor the process, which runs the other tests as well, ends.
     public func send(_ bytes: [UInt8]) {
         var (brokenPipe, before, patience) = (sigset_t(), sigset_t(), timespec())
         sigemptyset(&brokenPipe)
@@ -98,7 +98,7 @@ extension FileHandle {
 }
 
 extension Thread {
-    /// Runs a block that may wait for long on a thread of its own, so that no shared pool runs dry.
+    /// Runs a block that may wait for long on its own thread, so that no shared pool is exhausted.
     static func detached(in group: DispatchGroup, _ block: @escaping @Sendable () -> Void) {
         group.enter()
         Thread {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The files of this repository, for tests of what is written in them.
+/// The files of this repository, for tests of their text.
 public enum Repository {
     private static var root: String {
         #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()

@@ -15,7 +15,7 @@ public final class SoftHSM: Sendable {
         }
     }
 
-    /// - Parameter objects: runs of pkcs11-tool, by what comes after its options for the module and the login.
+    /// - Parameter objects: runs of pkcs11-tool, each as its arguments after those for the module and the login.
     public init(_ objects: [[String]] = []) throws {
         folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path("tokens"), withIntermediateDirectories: false)
@@ -30,7 +30,7 @@ public final class SoftHSM: Sendable {
         }
     }
 
-    /// What leads programs to the token.
+    /// The environment variables that lead programs to the token.
     public var environment: [String] { ["SOFTHSM2_CONF=\(settings)"] }
 
     /// Runs a program that uses the token.

@@ -2,7 +2,7 @@ import Foundation
 
 /// A folder that goes away with the last reference to it.
 public final class TemporaryFolder: Sendable {
-    /// Where it is.
+    /// The folder's URL.
     public let url: URL
 
     /// Makes a folder that only this user can enter.
@@ -16,10 +16,10 @@ public final class TemporaryFolder: Sendable {
         try? FileManager.default.removeItem(at: url)
     }
 
-    /// Where it is, as programs want it.
+    /// The folder's path.
     public var path: String { url.path(percentEncoded: false) }
 
-    /// Where a file in it is.
+    /// The path of a file in the folder.
     public func path(_ name: String) -> String { url.appending(path: name).path(percentEncoded: false) }
 
     /// Writes a file.
@@ -35,8 +35,8 @@ public final class TemporaryFolder: Sendable {
 
     /// Writes a shell script that can be run.
     ///
-    /// Another process does it: what a thread starts at that moment would have the file open for writing, and nobody could
-    /// run it for as long (execve(2), `ETXTBSY`).
+    /// Another process writes it: a program that another thread starts at that moment would inherit the open file, which could
+    /// not be run for as long (execve(2), `ETXTBSY`).
     public func writeProgram(_ name: String, _ body: String) throws {
         let result = try Program.run(
             ["sh", "-c", "umask 077 && cat >\"$0\" && chmod 700 \"$0\"", path(name)],
@@ -44,6 +44,6 @@ public final class TemporaryFolder: Sendable {
         guard result.status == 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 
-    /// What a file holds.
+    /// The content of a file.
     public func read(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: url.appending(path: name))) }
 }

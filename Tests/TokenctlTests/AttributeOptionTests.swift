@@ -6,13 +6,13 @@ import Testing
 
 @testable import tokenctl
 
-/// The commands that take attributes by letters beside the table of attributes, which their options derive from.
+/// Commands that take attributes by letters, compared with the table of attributes from which their options derive.
 @Suite struct AttributeOptionTests {
     typealias Command = (
         command: any ParsableCommand.Type, rows: [AttributeDefinition], itemClass: ItemClass, ownLetters: [String]
     )
 
-    /// The commands, each with the letters it has for other things than attributes.
+    /// The commands, each with its letters for other options.
     static let commands: [Command] = [
         password(AddGenericPassword.self, .genericPassword, ["w", "p", "X", "U", "A", "T"]),
         password(FindGenericPassword.self, .genericPassword, ["g", "w"]),
@@ -127,7 +127,7 @@ import Testing
     private func sample(
         _ option: AttributeOption, _ type: AttributeType
     ) -> (arguments: [String], value: AttributeValue) {
-        // A dash at the beginning makes no option of it.
+        // A value that begins with a dash is not taken for an option.
         let text = "-\(option.valueName) é"
         return switch option.form {
         case .text: ([text], type == .data ? .data(Array(text.utf8)) : .string(text))
@@ -191,7 +191,7 @@ import Testing
         let command: Command
     }
 
-    /// What the parser says of a command's options that have letters.
+    /// The options of a command that have letters, from the parser.
     private func options(of command: any ParsableCommand.Type) throws -> [(letter: String, option: Shown)] {
         let help = try JSONDecoder().decode(Help.self, from: Data(command._dumpHelp().utf8))
         return help.command.arguments.flatMap { option in

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Sessions at the terminal, with the command that was built. Each is a file in Scripts.
+/// Terminal sessions with the built command. Each is a file in Scripts.
 @Suite struct ScriptTests {
     static let names = try? FileManager.default.contentsOfDirectory(atPath: Stage.scripts)
         .filter { $0.hasSuffix(".txt") }.map { String($0.dropLast(4)) }.sorted()

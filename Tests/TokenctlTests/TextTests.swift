@@ -8,7 +8,7 @@ import TokenKit
 
 @testable import tokenctl
 
-/// Text that comes in and goes out in the forms of macOS's `security`.
+/// Text that is read and written in the forms of macOS's `security`.
 @Suite struct TextTests {
     @Test(arguments: [
         ("", ""), ("abc", #""abc""#), ("a\"b", #""a"b""#), ("a\\b", #"0x615C62  "a\134b""#), ("é", "0xC3A9 "),
@@ -282,7 +282,7 @@ import TokenKit
             #expect(notices.isDue("a"))
             #expect(!notices.isDue("a"))
         }
-        // What is older than a day is not kept.
+        // Files older than a day are not kept.
         #expect(notices.isDue("b"))
         #expect(try FileManager.default.contentsOfDirectory(atPath: told).count == 2)
     }

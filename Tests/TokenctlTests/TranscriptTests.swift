@@ -1,6 +1,6 @@
 import Testing
 
-/// The reader of transcripts is a test's judge, and is judged here.
+/// Transcripts judge tests, so that their parser is tested here.
 @Suite struct TranscriptTests {
     @Test func `Commands carry what is expected of them`() throws {
         let transcript = try Transcript(

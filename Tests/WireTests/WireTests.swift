@@ -2,7 +2,7 @@ import Testing
 
 @testable import Wire
 
-/// Messages between a client and the host: what is written is read again, and nothing else is.
+/// Messages between a client and the host: only messages that are written are read.
 @Suite struct WireTests {
     static let calls: [PKCS11Call] = [
         PKCS11Call(.finalize),
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// There is one way to write a message: what is read is written the same.
+    /// A message has one form: every message that is read is written the same way.
     @Test func everyByteCounts() {
         for bytes in WireTests.calls.map({ $0.encoded() }) {
             for index in bytes.indices {
@@ -101,7 +101,7 @@ import Testing
         #expect(throws: WireError.malformed) { try FrameHeader(parsing: reserved) }
     }
 
-    /// A count is believed only as far as the message has room for what it counts.
+    /// A count is checked against the size of the message.
     @Test func aCountWithoutItsElementsTakesNoMemory() {
         var writer = FieldWriter()
         writer.append(PKCS11Function.getSlotList.rawValue)
@@ -109,7 +109,7 @@ import Testing
         #expect(throws: WireError.truncated) { try PKCS11Call(parsing: writer.bytes) }
     }
 
-    /// What may be a secret goes where it is wiped, and cannot be sent elsewhere.
+    /// A value that may be a secret has to be among the secrets, which are wiped, and is refused elsewhere.
     @Test func theValueOfAPrivateKeyIsNoField() {
         for type in [0x11, 0x123, 0x124, 0x128] as [UInt64] {
             let call = PKCS11Call(.createObject, [1], nil, [[PKCS11Attribute(type, .bytes([1, 2, 3]))]])

@@ -5,46 +5,46 @@
 #include <stdint.h>
 
 // secure_getenv(3), which Swift's import of libc lacks: an environment variable, unless the program has more rights than
-// who started it.
+// its caller.
 const char *clinux_getenv(const char *name);
 
-// AT_SECURE, getauxval(3): whether the program has more rights than who started it.
+// AT_SECURE, getauxval(3): whether the program has more rights than its caller.
 int clinux_is_secure(void);
 
-// timerfd_create(2): a descriptor that can be read once the time is over, during which the machine may have slept. This and
-// the following return -errno where it failed.
+// timerfd_create(2): a descriptor that is readable once the time is over. Sleep of the machine counts. This function and the
+// following ones return -errno on failure.
 int clinux_alarm(int64_t milliseconds);
 
-// timerfd_create(2): a descriptor that can be read, if only to fail, once the machine was woken or its clock was set.
+// timerfd_create(2): a descriptor that is readable once the machine was woken or its clock was set. The read then fails.
 int clinux_wakening(void);
 
-// eventfd(2): a descriptor that can be read after it was written to.
+// eventfd(2): a descriptor that is readable after it was written to.
 int clinux_event(void);
 
-// inotify(7): a descriptor that can be read once something happened to what is watched.
+// inotify(7): a descriptor that is readable once there is an event of a watched file or folder.
 int clinux_watcher(void);
 
-// inotify_add_watch(2) for a file's times and its end, for the end of its writing, and for names in a folder.
+// inotify_add_watch(2) for a file's attributes and its removal, for the end of writing to it, and for names in a folder.
 int clinux_watch_file(int watcher, const char *path);
 int clinux_watch_writing(int watcher, const char *path);
 int clinux_watch_folder(int watcher, const char *path);
 // inotify_rm_watch(2)
 int clinux_unwatch(int watcher, int watch);
 
-// openat(2) with O_PATH, which Swift's import of libc lacks: a part of a path, be it a symbolic link. Nothing is opened that could be
-// read, and closing it drops no lock that the process has on the file. The descriptor, or -errno.
+// openat(2) with O_PATH, which Swift's import of libc lacks: a part of a path, also a symbolic link. The descriptor cannot be read,
+// and closing it drops no lock that the process has on the file. Returns the descriptor, or -errno.
 int clinux_open_part(int folder, const char *name);
 
-// statx(2), which Swift's import of libc lacks: when a file was made, in nanoseconds since the start of 1970, UTC; negative
-// where nobody knows.
+// statx(2), which Swift's import of libc lacks: the time at which a file was made, in nanoseconds since the start of 1970, UTC;
+// negative where it is unknown.
 int64_t clinux_birth(const char *path);
 
-// CLOCK_REALTIME_COARSE, which files are stamped by: never later than the birth of a file that is made hereafter.
+// CLOCK_REALTIME_COARSE, the clock of files' times: never later than the birth of a file that is made afterwards.
 int64_t clinux_file_time(void);
 
 // The key retention service of the Linux kernel, keyrings(7). libc has no functions for it, and syscall(2) takes a
-// variable number of arguments, which Swift cannot call. Each function returns -errno where the system call failed, so
-// that nothing can come between the failure and its number.
+// variable number of arguments, which Swift cannot call. Each function returns -errno where the system call failed, since errno
+// could change before Swift reads it.
 
 // The permissions of a key's possessor; the kernel's own header for them is not for programs.
 #define CLINUX_KEY_POSSESSOR_VIEW 0x01000000u
@@ -74,17 +74,17 @@ long clinux_set_key_permissions(int32_t key, uint32_t permissions);
 // keyctl(2) with KEYCTL_REVOKE.
 long clinux_revoke_key(int32_t key);
 
-// POLLRDHUP, which libc has only for GNU's own programs: what poll(2) is asked for to learn that the other side is gone.
+// POLLRDHUP, which libc declares only with _GNU_SOURCE: the event of poll(2) for a closed other side.
 static const short clinux_hangup = 0x2000;
 
 // posix_spawn_file_actions_addclosefrom_np(3), which glibc has since 2.34: every descriptor from a number on is closed.
 int clinux_close_from(posix_spawn_file_actions_t *actions, int descriptor);
 
-// pidfd_open(2), which glibc has since 2.36 only: a descriptor that can be read once the process has ended.
+// pidfd_open(2), which glibc has since 2.36 only: a descriptor that is readable once the process has ended.
 int clinux_process(int32_t process);
 
-// SO_PEERCRED, unix(7): the process that is at the other end of a socket, or was when it connected, and its user. 0 or -errno.
+// SO_PEERCRED, unix(7): the process that connected the other end of a socket, or made the pair, and its user. 0 or -errno.
 int clinux_peer(int socket, int32_t *process, uint32_t *user);
 
-// waitid(2) for a child that stays there to be waited for: 1 with si_code and si_status, 0 while it runs, -errno.
+// waitid(2) with WNOWAIT, which leaves the child for a later wait: 1 with si_code and si_status, 0 while it runs, -errno.
 int clinux_peek_end(int32_t process, int32_t *code, int32_t *status);

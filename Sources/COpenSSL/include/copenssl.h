@@ -22,24 +22,24 @@
 
 #include <stdint.h>
 
-/// Gives back its argument, and hides from the optimiser that it does: a mask that went through here cannot be turned
-/// into a branch on the secret it was computed from. Swift has no such barrier.
+/// Returns its argument, and hides that from the optimiser, which then cannot turn a mask into a branch on the secret from which
+/// the mask was computed. Swift has no such barrier.
 static inline uintptr_t copenssl_value_barrier(uintptr_t value) {
     __asm__("" : "+r"(value));
     return value;
 }
 
-/// Makes a library context with the algorithms of the default provider, whose keys no engine of the program's is given. To be
-/// called once; NULL where libcrypto cannot be used. It is never freed.
+/// Makes a library context with the algorithms of the default provider, whose keys are not given to the program's engines. To be
+/// called once; NULL where libcrypto cannot be used. The context is never freed.
 OSSL_LIB_CTX *copenssl_make_context(void);
 
-/// The object identifier of an algorithm that `EVP_PKEY_CTX_new_from_name` takes no engine for; the name where it has none.
+/// The object identifier of an algorithm, for which `EVP_PKEY_CTX_new_from_name` uses no engine; the name where it has none.
 const char *copenssl_identifier(const char *name);
 
-/// The name of an algorithm that goes by its object identifier in that context.
+/// The name of an algorithm by its object identifier, as which it is known in that context.
 const char *copenssl_name(const char *identifier);
 
-/// Reads the DER of a `SubjectPublicKeyInfo`, whose algorithm goes by its object identifier; NULL for one that it is not.
+/// Reads the DER of a `SubjectPublicKeyInfo` of the algorithm, given by its object identifier; NULL for any other DER.
 /// `d2i_PUBKEY_ex` would prefer an engine that the program has made its default.
 EVP_PKEY *copenssl_read_public_key(
     OSSL_LIB_CTX *context, const char *algorithm, const unsigned char *bytes, size_t count);

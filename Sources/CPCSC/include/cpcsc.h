@@ -4,9 +4,9 @@
 #include <PCSC/winscard.h>
 #include <PCSC/reader.h>
 
-/* libpcsclite has one lock for the whole process: while a context is made or released, and for a moment at the start of every
-   other call. A child that is forked meanwhile has it locked for good. These keep forks and such moments apart: a call is
-   announced before it is made, and those that make or release a context are over before a fork goes on. */
+/* libpcsclite has one lock for the whole process. It is held while a context is made or released, and for a moment at the start of
+   every other call. In a child that is forked meanwhile, it stays locked for ever. These functions keep forks out of such moments:
+   each call is announced before it is made, and a fork waits until calls that make or release a context have returned. */
 void cpcsc_begin_call(void);
 void cpcsc_begin_context_call(void);
 void cpcsc_end_context_call(void);

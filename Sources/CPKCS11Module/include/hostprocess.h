@@ -1,5 +1,5 @@
-/* How the module comes by its host, in C since Swift can call neither functions with a variable number of arguments nor macros,
- * and since what runs between clone and exec may allocate nothing. Each function returns -errno where it fails. */
+/* The connection to the host, and the host's start. In C, since Swift can call neither functions with a variable number of
+ * arguments nor macros, and since code between clone and exec must not allocate. Each function returns -errno where it fails. */
 #ifndef TOKENKIT_HOSTPROCESS_H
 #define TOKENKIT_HOSTPROCESS_H
 
@@ -12,37 +12,37 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* secure_getenv(3): NULL also in a program that has more rights than who started it. */
+/* secure_getenv(3): NULL also in a program that has more rights than its user. */
 const char *tokenkit_getenv(const char *name);
 /* The environment of the process; NULL for none. */
 char **tokenkit_environment(void);
-/* Whether the program has more rights than who started it: AT_SECURE of getauxval(3). */
+/* Whether the program has more rights than its user: AT_SECURE of getauxval(3). */
 int32_t tokenkit_is_privileged(void);
 
 /* Two ends of a stream socket, above the standard streams, which a program may have closed. */
 int32_t tokenkit_socket_pair(int32_t ends[2]);
 
-/* Connects to a socket in a folder: both must belong to this user, nobody else may write to the folder, and the process that
- * listens must be this user's. */
+/* Connects to a socket in a folder. The folder must belong to this user and grant others no access, and the process that listens
+ * must be this user's. */
 int32_t tokenkit_connect(const char *folder, const char *name);
 
 /* The inode of a socket; 0 where the descriptor is none. */
 uint64_t tokenkit_socket_inode(int32_t descriptor);
-/* Whether the other side has closed a socket, or sent something nobody asked for. */
+/* Whether the other side has closed a socket, or sent unrequested bytes. */
 int32_t tokenkit_is_stale(int32_t descriptor);
 /* Seconds in which a host that is alive says something. */
 enum { tokenkit_patience = 25 };
-/* Has calls that send on a socket wait no longer than that for the other side. */
+/* Limits the time that a send on a socket waits for the other side to tokenkit_patience. */
 void tokenkit_set_patience(int32_t descriptor);
 
-/* Milliseconds of a clock that nobody sets. */
+/* Milliseconds of the monotonic clock. */
 int64_t tokenkit_now(void);
 
 enum { tokenkit_gone = -EPIPE, tokenkit_unread = -ECONNRESET, tokenkit_timed_out = -EAGAIN };
 
-/* sendmsg(2) of all of it, without SIGPIPE, and recv(2) of all of it, until a time of tokenkit_now. 0, or -errno; tokenkit_gone
- * where the other side is gone, tokenkit_unread where it went without reading what it was sent last, tokenkit_timed_out where the
- * time has come. */
+/* Sends or receives all bytes, by sendmsg(2) without SIGPIPE and by recv(2), until a time of tokenkit_now. 0, or -errno;
+ * tokenkit_gone where the other side is gone, tokenkit_unread where it ended without reading the last message, tokenkit_timed_out
+ * after the deadline. */
 int32_t tokenkit_send(int32_t descriptor, struct iovec *parts, int32_t count, int64_t deadline);
 int32_t tokenkit_receive(int32_t descriptor, void *bytes, size_t count, int64_t deadline);
 /* Sends bytes with a descriptor, until a time of tokenkit_now. 0, or -errno; tokenkit_gone where the other side is gone, or does not

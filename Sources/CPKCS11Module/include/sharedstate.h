@@ -1,13 +1,13 @@
-/* What the module keeps between calls: words that threads change at once, and what belongs to each connection.
+/* The module's state between calls: words that threads change concurrently, and the fields of each connection.
  *
- * In C, since Swift's own atomics are set up when they are first used, for which it holds a lock, and a child by fork may be
- * without the thread that holds it. */
+ * In C, since Swift initialises global atomics at their first use, under a lock, and a child by fork may lack the thread that holds
+ * the lock. */
 #ifndef TOKENKIT_SHAREDSTATE_H
 #define TOKENKIT_SHAREDSTATE_H
 
 #include <stdint.h>
 
-/* The attributes of the object that was last asked about, as the host has told them with an answer. */
+/* The attributes of the last object that a program asked about, as they came with the host's answer. */
 struct tokenkit_attributes {
     uint64_t session, object;
     uint64_t changes;     /* the value of the word when they were told */
@@ -32,28 +32,28 @@ struct tokenkit_connection {
     uint32_t request;     /* number of the last request */
     uint64_t inode;       /* of the socket, by which it is known again */
     uint64_t initialisation; /* the value of the word when it was made */
-    uint64_t host;        /* which of the hosts that this process has had */
+    uint64_t host;        /* number of the host, of those that this process has had */
     struct tokenkit_attributes attributes;
 };
 
 enum {
     tokenkit_word_initialisation, /* process and round of C_Initialize; 0 for none */
-    tokenkit_word_process, /* whose the connections are: the process that called C_Initialize last */
+    tokenkit_word_process, /* owner of the connections: the process that called C_Initialize last */
     tokenkit_word_host,           /* state of the connection by which this process is the host's client */
     tokenkit_word_hosts,          /* how many hosts there have been */
     tokenkit_word_rounds,         /* how often C_Initialize was called */
-    tokenkit_word_changes,        /* how many calls may have changed what objects say of themselves */
+    tokenkit_word_changes,        /* how many calls may have changed objects or their attributes */
     tokenkit_word_signature,      /* the lock of tokenkit_begun_signature */
-    tokenkit_word_connections,    /* the first of those that say who has a connection */
+    tokenkit_word_connections,    /* the first of the words with the state of a connection */
     tokenkit_connection_count = 64,
 };
 
 uint64_t tokenkit_load(int32_t word);
 void tokenkit_store(int32_t word, uint64_t value);
-/* Stores a value where the word has the one that is expected; 1 where it did. */
+/* Stores a value if the word has the expected one; 1 where it did. */
 int32_t tokenkit_replace(int32_t word, uint64_t expected, uint64_t value);
 
-/* The one by which this process is the host's client, and those that calls are made by. */
+/* The connection by which this process is the host's client, and the connections for calls. */
 struct tokenkit_connection *tokenkit_client(void);
 struct tokenkit_connection *tokenkit_connection(int32_t index);
 

@@ -4,7 +4,7 @@
  *     cc program.c $(pkg-config --cflags --libs tokenkit-keychain)
  *
  * Strings are UTF-8 with their lengths in bytes; they need no final zero, and NULL has the length 0. Every function may be called from any thread.
- * A reference that a function returns belongs to the caller, who ends it with CFRelease. NULL for a keychain means the default one
+ * A reference that a function returns belongs to the caller, who frees it with CFRelease. NULL for a keychain means the default one
  * where an item is added, and the whole search list where one is looked for.
  */
 #ifndef TOKENKIT_SECKEYCHAIN_H
@@ -161,7 +161,7 @@ typedef struct SecKeychainAttributeList {
     SecKeychainAttribute *attr;
 } SecKeychainAttributeList;
 
-/* Which attributes are wanted; `format` may be NULL. */
+/* The tags of the attributes that are wanted; `format` may be NULL. */
 typedef struct SecKeychainAttributeInfo {
     uint32_t count;
     uint32_t *tag;
@@ -176,9 +176,9 @@ OSStatus SecKeychainAddGenericPassword(SecKeychainRef keychain, uint32_t service
 
 /*
  * A service or account that is NULL or has no length matches any; an item that synchronizes is found where no other
- * matches. The password, if it is asked for, ends with SecKeychainItemFreeContent; what the item's access control wants is
- * asked for. Neither a keychain that fails nor a damaged password hides another: its error is returned only where there is
- * no other.
+ * matches. The caller frees the password, if it is asked for, with SecKeychainItemFreeContent. A person is asked for what
+ * the item's access control requires. The error of a failing keychain or of a damaged password is returned only where no
+ * other item matches.
  */
 OSStatus SecKeychainFindGenericPassword(CFTypeRef keychainOrArray, uint32_t serviceNameLength, const char *serviceName,
                                         uint32_t accountNameLength, const char *accountName, uint32_t *passwordLength,
@@ -206,29 +206,29 @@ OSStatus SecKeychainFindInternetPassword(CFTypeRef keychainOrArray, uint32_t ser
 /* Items. */
 
 /*
- * A new password with the listed attributes; `data` may be NULL for one without. Programs of one user are not told apart: an
+ * Adds an item with the listed attributes; without a password if `data` is NULL. Programs of one user are not told apart: an
  * `initialAccess` that is not NULL is refused (errSecUnimplemented), here and below.
  */
 OSStatus SecKeychainItemCreateFromContent(SecItemClass itemClass, SecKeychainAttributeList *attrList, uint32_t length,
                                           const void *data, SecKeychainRef keychainRef, const void *initialAccess,
                                           SecKeychainItemRef *itemRef);
 
-/* The same item in another keychain. */
+/* Adds a copy of the item to another keychain. */
 OSStatus SecKeychainItemCreateCopy(SecKeychainItemRef itemRef, SecKeychainRef destKeychainRef, const void *initialAccess,
                                    SecKeychainItemRef *itemCopy);
 
-/* Changes the listed attributes, and the password unless `data` is NULL. Each may be NULL. */
+/* Changes the listed attributes, and the password unless `data` is NULL. `attrList` may be NULL as well. */
 OSStatus SecKeychainItemModifyAttributesAndData(SecKeychainItemRef itemRef, const SecKeychainAttributeList *attrList,
                                                 uint32_t length, const void *data);
 OSStatus SecKeychainItemModifyContent(SecKeychainItemRef itemRef, const SecKeychainAttributeList *attrList,
                                       uint32_t length, const void *data);
 
-/* Fills in the attributes whose tags `attrList` has; what is given back ends with SecKeychainItemFreeContent. */
+/* Fills in the attributes whose tags `attrList` has. The caller frees them and the data with SecKeychainItemFreeContent. */
 OSStatus SecKeychainItemCopyContent(SecKeychainItemRef itemRef, SecItemClass *itemClass,
                                     SecKeychainAttributeList *attrList, uint32_t *length, void **outData);
 OSStatus SecKeychainItemFreeContent(SecKeychainAttributeList *attrList, void *data);
 
-/* Makes a list of the attributes that `info` names; it ends with SecKeychainItemFreeAttributesAndData. */
+/* Makes a list of the attributes that `info` names. The caller frees it with SecKeychainItemFreeAttributesAndData. */
 OSStatus SecKeychainItemCopyAttributesAndData(SecKeychainItemRef itemRef, SecKeychainAttributeInfo *info,
                                               SecItemClass *itemClass, SecKeychainAttributeList **attrList,
                                               uint32_t *length, void **outData);
@@ -240,15 +240,15 @@ OSStatus SecKeychainItemCopyKeychain(SecKeychainItemRef itemRef, SecKeychainRef 
 /* Searches. */
 
 /*
- * The passwords of the class that have the attributes of `attrList`, all of them where it is NULL, as they are now. The search ends with
- * CFRelease.
+ * Searches the passwords of the class that have the attributes of `attrList` now; all of them where it is NULL. The caller
+ * frees the search with CFRelease.
  */
 OSStatus SecKeychainSearchCreateFromAttributes(CFTypeRef keychainOrArray, SecItemClass itemClass,
                                                const SecKeychainAttributeList *attrList, SecKeychainSearchRef *searchRef);
-/* The next of them; errSecItemNotFound after the last. */
+/* The next item of the search; errSecItemNotFound after the last. */
 OSStatus SecKeychainSearchCopyNext(SecKeychainSearchRef searchRef, SecKeychainItemRef *itemRef);
 
-/* A name of the item that outlives the process, and the item of a name, which a keychain of the search list must have. */
+/* The item's persistent reference, and the item of one, which a keychain of the search list must have. */
 OSStatus SecKeychainItemCreatePersistentReference(SecKeychainItemRef itemRef, CFDataRef *persistentItemRef);
 OSStatus SecKeychainItemCopyFromPersistentReference(CFDataRef persistentItemRef, SecKeychainItemRef *itemRef);
 
@@ -274,20 +274,21 @@ OSStatus SecKeychainUnlock(SecKeychainRef keychain, uint32_t passwordLength, con
 /* A keychain is unlocked while the login session has its key, whichever program unlocked it. */
 OSStatus SecKeychainGetStatus(SecKeychainRef keychain, SecKeychainStatus *status);
 
-/* The path with a final zero. errSecBufferTooSmall tells in `ioPathLength` how long it is. */
+/* The path with a final zero. `ioPathLength` is the size of the buffer, and receives the path's length without the zero, also
+ * with errSecBufferTooSmall. */
 OSStatus SecKeychainGetPath(SecKeychainRef keychain, uint32_t *ioPathLength, char *pathName);
 
-/* Whether this process may ask for PINs and passwords; it may until it is told otherwise. */
+/* Whether this process may ask for PINs and passwords. By default it may. */
 OSStatus SecKeychainSetUserInteractionAllowed(Boolean state);
 OSStatus SecKeychainGetUserInteractionAllowed(Boolean *state);
 
-/* What a code means, with a final zero; it need not be freed. */
+/* The message of a code, with a final zero. It must not be freed. */
 const char *tokenkit_keychain_message(OSStatus status);
 
-/* References. Libraries of other systems' ports export functions named CFRelease; these are ours under a name of our own. */
+/* References. The functions have names of their own, because other libraries export functions named CFRelease. */
 CFTypeRef tokenkit_keychain_retain(CFTypeRef reference);
 void tokenkit_keychain_release(CFTypeRef reference);
-/* A copy of bytes, which ends with CFRelease; NULL for a negative length. */
+/* A copy of bytes, which the caller frees with CFRelease; NULL for a negative length. */
 CFDataRef tokenkit_keychain_data(const uint8_t *bytes, CFIndex length);
 const uint8_t *tokenkit_keychain_data_bytes(CFDataRef data);
 CFIndex tokenkit_keychain_data_length(CFDataRef data);

@@ -15,7 +15,7 @@ extension Query: WireValue {
         message.write(includesAbsentTokens)
     }
 
-    /// The checks of a query that a client makes apply to one that comes in a message as well.
+    /// A query in a message has to pass the same checks as one that a client makes.
     init(from message: inout MessageReader) throws(WireError) {
         let itemClass = try message.value(ItemClass.self)
         let attributes = try message.attributes()
@@ -31,7 +31,7 @@ extension Query: WireValue {
             query = try? Query(
                 reference, attributes, filters: filters, folding: folding, in: keychains, limit: limit)
         } else {
-            // A query without a value for it finds both; one that is made without it would find one kind.
+            // A query without a value of `sync` finds all items, but one that is made without it would get 0.
             let all: Attributes = [.synchronizable: Query.anySynchronizable]
             query = try? Query(
                 itemClass, all.merging(attributes) { $1 }, filters: filters, folding: folding, in: keychains,

@@ -46,7 +46,7 @@ extension RequestContext: WireValue {
 
 /// A duration is written in milliseconds.
 extension Duration: WireValue {
-    /// More than anybody waits: a year.
+    /// The longest duration that is accepted, in milliseconds: a year.
     private static let longest: UInt64 = 366 * 24 * 3600 * 1000
 
     func write(to message: inout MessageWriter) {

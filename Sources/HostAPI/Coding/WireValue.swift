@@ -102,7 +102,7 @@ package struct MessageReader: ~Copyable {
 
     mutating func number() throws(WireError) -> UInt64 { try fields.number() }
     mutating func integer() throws(WireError) -> Int { Int(Int64(bitPattern: try fields.number())) }
-    /// A number of things.
+    /// A count, which is never negative.
     mutating func count() throws(WireError) -> Int {
         let count = try integer()
         guard count >= 0 else { throw .malformed }

@@ -1,11 +1,11 @@
 public import KeychainModel
 public import SecureBytes
 
-/// A question that the host has its client ask, as a value. Anything that is said to a person is in it.
+/// A question that the host has its client ask, as a value. It has everything that is said to a person.
 public enum HostQuestion: Sendable, Hashable {
     /// For a PIN or a password.
     case secret(PromptRequest)
-    /// For the secret of another thing than a keychain: a script that answers keeps its lines for each apart.
+    /// For a secret other than a keychain's: a script that answers keeps its first line for the keychain.
     case anotherSecret(PromptRequest)
     /// To be answered by yes or no.
     case consent(String)
@@ -64,7 +64,7 @@ extension Prompter {
     }
 }
 
-/// Has the client of a host ask.
+/// Asks through the client of a host.
 package struct ClientPrompter: Prompter {
     /// Carries a question to the client, and its reply back.
     package typealias Exchange = @Sendable (HostQuestion) throws(KeychainError) -> HostReply

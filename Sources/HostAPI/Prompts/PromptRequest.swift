@@ -11,9 +11,9 @@ public struct PromptRequest: Sendable, Hashable {
         case newPassword = 6
     }
 
-    /// The form of an answer that will do.
+    /// The form that an answer must have.
     public struct Form: Sendable, Hashable {
-        /// In bytes.
+        /// The lengths in bytes.
         public let lengths: ClosedRange<Int>
         public let onlyDigits: Bool
 
@@ -33,7 +33,7 @@ public struct PromptRequest: Sendable, Hashable {
 
     public let purpose: Purpose
 
-    /// The card or keychain it belongs to, by the name people know it under.
+    /// The card or keychain that the secret belongs to, by the name that people know.
     public let subject: String
 
     /// The use that the answer is for, `sign report.pdf`; nil where the purpose says it all.
@@ -42,14 +42,14 @@ public struct PromptRequest: Sendable, Hashable {
     /// The number of tries that are left, where that is known.
     public let triesLeft: Int?
 
-    /// Why the last answer would not do.
+    /// The reason why the last answer was refused.
     public let failure: String?
 
     /// The form of a new value; nil for any.
     public let form: Form?
 
-    /// The number of questions for one thing, as many as most cards count tries: a person who knows no better by then is not helped by
-    /// another one, and a program that answers in a person's place would be asked for ever.
+    /// The most questions for one secret, as many as most cards count tries. Another question would not help a person
+    /// after that, and a program that answers in a person's place would be asked for ever.
     package static let mostQuestions = 3
 
     public init(
@@ -77,7 +77,7 @@ public struct PromptRequest: Sendable, Hashable {
         wantsRepetition && form?.fits(answer) ?? true
     }
 
-    /// One word for the field.
+    /// The name of the field.
     package var field: String {
         switch purpose {
         case .pin: "PIN"
@@ -92,7 +92,7 @@ public struct PromptRequest: Sendable, Hashable {
     /// The sentence above the field: what for, where, and how many tries are left.
     package var sentence: String { "\(matter)\(tries)" }
 
-    /// The instruction for the reader's own keys.
+    /// The instruction to type on the reader's own keys.
     package var instruction: String { "Enter the \(matter) on the reader's keypad\(tries)" }
 
     /// Asks the person to type on the reader.

@@ -3,9 +3,10 @@ public import SecureBytes
 
 /// A way to ask the person at the machine for a PIN or password.
 ///
-/// One protocol for the terminal, pinentry, a file descriptor, and nobody. It is never called while a card is held.
+/// One protocol for the terminal, pinentry, a file descriptor, and the refusal of every question. It is never called
+/// while a card is held.
 public protocol Prompter: Sendable {
-    /// Whether a question can have an answer; where not, no command is sent to a card for one.
+    /// Whether a question can be answered. If not, no card is sent a command in advance.
     var canAsk: Bool { get }
 
     /// Whether a wrong answer may be followed by another question. A file gives the same answer again.
@@ -13,13 +14,13 @@ public protocol Prompter: Sendable {
 
     /// Asks for a secret.
     ///
-    /// - Throws: `errSecUserCanceled` when the person declines, `errSecInteractionNotAllowed` when nobody can be asked.
+    /// - Throws: `errSecUserCanceled` when the person declines, `errSecInteractionNotAllowed` when no person can be asked.
     func ask(_ request: PromptRequest) throws(KeychainError) -> Secret
 
-    /// Asks for the secret of another thing than a keychain, be that keychain unlocked before or after.
+    /// Asks for a secret other than a keychain's, whether that keychain is unlocked before or after.
     func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret
 
-    /// Asks a yes-or-no question; what cannot be answered is a no.
+    /// Asks a yes-or-no question; one that cannot be answered counts as no.
     func confirm(_ question: String) throws(KeychainError) -> Bool
 
     /// Whether a person may be there to agree or decline. Where not, a card is not asked for its tries.
@@ -36,13 +37,13 @@ public protocol Prompter: Sendable {
 }
 
 extension Prompter {
-    /// A person is told the thing that is asked for.
+    /// Asks like ``ask(_:)``: the request tells a person which secret is meant.
     public func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret { try ask(request) }
 
-    /// A script or a file has the answer itself.
+    /// False for a script or a file, which has the PIN itself.
     public var allowsPINPad: Bool { canAskAgain }
 
-    /// Whether a person may agree: a script or a file does not.
+    /// False for a script or a file, which cannot agree.
     public var canConfirm: Bool { canAskAgain }
 
     public func tell(_ message: String) {}

@@ -6,12 +6,12 @@ public enum ChangeStep: Sendable, Equatable {
     case add(Addition)
     /// Adds an identity, of which one half may be there already, or on a card.
     case addIdentity(IdentityAddition)
-    /// Adds a copy of a private key that a keychain has, with these attributes. The copy is protected no less than the key.
+    /// Adds a copy of a private key that a keychain has, with these attributes. The copy is at least as protected as the key.
     case copy(PersistentReference, Attributes, to: KeychainIdentifier?)
     /// Changes all items that the query finds: the named attributes, and the secret where there is one.
     case update(Query, Attributes, secret: SharedSecret? = nil)
-    /// Deletes all items that the query finds. Of an identity the certificate is deleted, and the key unless it is on a token or
-    /// another certificate has it.
+    /// Deletes all items that the query finds. For an identity, deletes the certificate, and the key unless the key is
+    /// on a token or belongs to another certificate as well.
     case delete(Query)
 }
 
@@ -55,7 +55,7 @@ public struct IdentityAddition: Sendable, Equatable {
     /// The certificate in DER.
     public let certificate: [UInt8]
     public let key: Key
-    /// The attributes of the certificate, and those that only keys have; protection is the key's.
+    /// The attributes of the certificate, and those that only keys have; access group and protection are for both.
     public let attributes: Attributes
     /// The keychain that it goes to; nil for the default one.
     public let keychain: KeychainIdentifier?

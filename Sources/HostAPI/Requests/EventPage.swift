@@ -15,7 +15,7 @@ public struct EventPosition: Sendable, Hashable {
 public struct EventPage: Sendable, Hashable {
     /// The events, oldest first.
     public let events: [KeychainEvent]
-    /// The position behind them. A subscription that is not asked for a minute ends.
+    /// The position after these events. A subscription without a request for a minute ends.
     public let next: EventPosition
 
     public init(_ events: [KeychainEvent], next: EventPosition) {

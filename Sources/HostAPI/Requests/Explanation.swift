@@ -4,7 +4,7 @@ public import KeychainModel
 public struct Explanation: Sendable, Hashable {
     /// The result for one keychain of the search list.
     public enum Outcome: Sendable, Hashable {
-        /// The keychain was searched, and so many items matched, whatever the limit.
+        /// The keychain was searched; `matches` disregards the limit.
         case searched(matches: Int)
         /// Nothing that the keychain can have would match.
         case skipped(reason: String)
@@ -20,7 +20,7 @@ public struct Explanation: Sendable, Hashable {
         public let damage: [String]
         /// The question that a reader of the wanted data would have to answer; nil for none.
         public let question: String?
-        /// The store's way to the rows, in its own words; empty where there is no choice.
+        /// The store's query plan, in SQLite's words; empty for a card.
         public let plan: [String]
 
         public init(

@@ -23,7 +23,7 @@ public struct KeychainChoice: Sendable, Hashable {
     }
 }
 
-/// The answer to whether a person can prove to be present, by a keychain's password or its card's PIN.
+/// Whether a person can prove presence, by a keychain's password or its card's PIN.
 public enum PresenceProof: UInt8, Sendable, CaseIterable {
     case possible = 1
     /// The keychain has neither a password nor a card.

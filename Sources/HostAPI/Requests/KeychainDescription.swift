@@ -18,7 +18,7 @@ public struct KeychainDescription: Sendable, Hashable {
     /// A file's path, or the name of a card's reader; empty for a card that is in none.
     public let location: String
     public let status: KeychainStatus
-    /// Whether new items go to it that name no keychain.
+    /// Whether new items that name no keychain go to it.
     public let isDefault: Bool
 
     public init(
@@ -34,12 +34,12 @@ public struct KeychainDescription: Sendable, Hashable {
     }
 }
 
-/// A keychain with what only the keychain itself can tell.
+/// A keychain with the details that only the keychain itself can tell.
 public struct KeychainDetails: Sendable, Hashable {
     public let keychain: KeychainDescription
     /// The number of times that a card's PIN may still be tried, where the card tells.
     public let triesLeft: Int?
-    /// The modules through which a card can be used as well.
+    /// The names of other modules through which a card can be used.
     public let otherLocations: [String]
     /// When a file locks by itself; nil for a card, and for a file that cannot be read.
     public let settings: KeychainSettings?

@@ -13,7 +13,7 @@ public protocol KeychainService: Sendable {
     /// asks no person.
     func keychains(_ context: RequestContext) throws(KeychainError) -> Outcome<[KeychainDescription]>
 
-    /// A keychain by its identifier, be it in the search list or not, with what only the keychain itself can tell.
+    /// A keychain by its identifier, in the search list or not, with the details that only the keychain itself can tell.
     ///
     /// - Throws: `errSecNoSuchKeychain`.
     func keychain(_ identifier: KeychainIdentifier, _ context: RequestContext) throws(KeychainError) -> KeychainDetails
@@ -22,11 +22,11 @@ public protocol KeychainService: Sendable {
 
     /// The path of a keychain's file, the same in every folder. Nothing is read.
     ///
-    /// - Parameter name: a name in the folder of the user's keychains, or a path, with a slash in it. One that is not absolute counts from
-    ///   the folder of the host.
+    /// - Parameter name: a name in the folder of the user's keychains, or a path, with a slash in it. A relative path
+    ///   starts at the working directory of the host.
     func path(ofKeychain name: String, _ context: RequestContext) throws(KeychainError) -> String
 
-    /// The keychain in a file, be it in the search list or not. This client's requests may name it from now on.
+    /// The keychain in a file, in the search list or not. This client's requests may name it from now on.
     ///
     /// - Parameter path: nil for the default keychain.
     /// - Throws: `errSecNoSuchKeychain`, `errSecInvalidKeychain`, `errSecNoDefaultKeychain`.
@@ -37,14 +37,14 @@ public protocol KeychainService: Sendable {
     /// - Parameters:
     ///   - name: as ``path(ofKeychain:_:)`` takes it.
     ///   - password: nil to have a person choose one.
-    /// - Throws: `errSecDuplicateKeychain` for a path that is taken, before anybody is asked.
+    /// - Throws: `errSecDuplicateKeychain` for a path that is taken, before a person is asked.
     func createKeychain(
         _ name: String, password: SharedSecret?, _ context: RequestContext
     ) throws(KeychainError) -> KeychainDetails
 
     /// Deletes a keychain's file and the user's settings about it.
     ///
-    /// - Throws: `errSecInvalidKeychain` for a file that is no keychain, which stays; `errSecNoSuchKeychain`.
+    /// - Throws: `errSecInvalidKeychain` for a file that is not a keychain, which is kept; `errSecNoSuchKeychain`.
     func deleteKeychain(_ name: String, _ context: RequestContext) throws(KeychainError)
 
     /// Sets when a keychain locks by itself. A locked keychain is unlocked for it.
@@ -55,15 +55,15 @@ public protocol KeychainService: Sendable {
     /// The keychains that settings choose.
     ///
     /// - Parameter domain: nil for the settings in effect: the user's, with the system's search list behind the user's own.
-    /// - Throws: `errSecInvalidPrefsDomain` for the cards'.
+    /// - Throws: `errSecInvalidPrefsDomain` for ``PreferencesDomain/dynamic``.
     func keychainChoice(
         in domain: PreferencesDomain?, _ context: RequestContext
     ) throws(KeychainError) -> KeychainChoice
 
     /// Changes a setting of a domain.
     ///
-    /// - Throws: `errSecInvalidPrefsDomain` for the cards', and for a login keychain that is not the user's; `errSecWrPerm` for a default
-    ///   keychain that cannot be written to.
+    /// - Throws: `errSecInvalidPrefsDomain` for ``PreferencesDomain/dynamic``, and for a login keychain that is not the
+    ///   user's; `errSecWrPerm` for a default keychain that cannot be written to.
     func choose(
         _ change: KeychainChoice.Change, in domain: PreferencesDomain, _ context: RequestContext
     ) throws(KeychainError)
@@ -83,7 +83,7 @@ public protocol KeychainService: Sendable {
 
     /// The items of one class that a query finds. Asks no person.
     ///
-    /// - Throws: `errSecParam` and its kin, naming the key; the error of the first member where every member failed.
+    /// - Throws: `errSecParam` or a similar error, naming the key; the error of the first member where every member failed.
     func items(matching query: Query, _ context: RequestContext) throws(KeychainError) -> Outcome<[Item]>
 
     /// The identities that a query finds, each a certificate and its private key, wherever the two are.
@@ -101,9 +101,9 @@ public protocol KeychainService: Sendable {
 
     /// The secret of an item: a password, a key's PKCS #8 or its bytes; nil for an item without one.
     ///
-    /// - Throws: `errSecItemNotFound`, `errSecDataNotAvailable` for a key that stays where it is, `errSecKeyIsSensitive` for
-    ///   one that leaves its keychain only encrypted, `errSecInteractionNotAllowed`
-    ///   where a password is needed and nobody can be asked, `errSecAuthFailed`.
+    /// - Throws: `errSecItemNotFound`, `errSecDataNotAvailable` for a key that is not extractable,
+    ///   `errSecKeyIsSensitive` for one that leaves its keychain only encrypted, `errSecInteractionNotAllowed` where a
+    ///   password is needed and no person can be asked, `errSecAuthFailed`.
     func secret(of item: PersistentReference, _ context: RequestContext) throws(KeychainError) -> SharedSecret?
 
     /// Carries out all steps, in any keychains, or none of them.
@@ -146,8 +146,8 @@ public protocol KeychainService: Sendable {
     /// The events after a position. Waits for the first one until the time is over.
     ///
     /// - Parameters:
-    ///   - position: the ``EventPage/next`` of the page before; nil for a new subscription, whose first events tell of the cards that
-    ///     are inserted already.
+    ///   - position: the ``EventPage/next`` of the page before; nil for a new subscription, whose first events report
+    ///     the cards that are inserted already.
     ///   - patience: the longest wait. Without events by then, the page is empty.
     func events(
         after position: EventPosition?, waiting patience: Duration, _ context: RequestContext
@@ -164,7 +164,7 @@ public protocol KeychainService: Sendable {
 // MARK: - The typed form
 
 extension KeychainService {
-    /// The items that a query finds, put together so that only what they have compiles.
+    /// The items that a typed query finds; attributes and filters that the items lack do not compile.
     ///
     ///     let found = try service.items(.genericPasswords.where(.service, "mail")).found
     public func items(

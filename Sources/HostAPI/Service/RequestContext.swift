@@ -65,8 +65,8 @@ public struct RequestContext: Sendable, Equatable {
     public var credentials: [Credential]
     /// The authentication context that the request belongs to; nil for one that ends with the request.
     ///
-    /// The host keeps under it that a person has shown to be there, which counts for later requests, and which credentials were
-    /// refused, which are not sent again. ``KeychainService/endAuthentication(_:_:)`` ends it.
+    /// The host keeps with it a person's proof of presence, which counts for later requests, and the refused
+    /// credentials, which are not sent again. ``KeychainService/endAuthentication(_:_:)`` ends it.
     public var authentication: AuthenticationNumber?
     /// Whether a person has agreed to spend the last try of a PIN.
     public var mayUseLastTry: Bool

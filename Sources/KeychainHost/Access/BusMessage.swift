@@ -1,12 +1,12 @@
 internal import SecureBytes
 
-/// A method call and its answer as D-Bus writes them, as far as asking for one property goes. D-Bus Specification,
-/// "Message Protocol".
+/// A method call and its answer as D-Bus writes them, as far as asking for one property needs them. D-Bus
+/// Specification, "Message Protocol".
 enum BusMessage {
     /// The largest message that is read, in bytes.
     static let maximumLength = 64 << 10
 
-    /// A call, its arguments all strings.
+    /// A call whose arguments are all strings.
     static func call(
         _ member: String, of interface: String, at path: String, to destination: String, arguments: [String] = [],
         serial: UInt32
@@ -39,7 +39,7 @@ enum BusMessage {
 
     static let headerLength = 16
 
-    /// The length of the whole message whose header this is; nil if it is too long, or unknown.
+    /// The length of the whole message whose header this is; nil for one that is too long, or of another byte order or version.
     static func length(header: [UInt8]) -> Int? {
         guard header.count >= headerLength, header[0] == 0x6C, header[3] == 1, let body = number(header, at: 4),
             let fields = number(header, at: 12), body <= maximumLength, fields <= maximumLength
@@ -54,7 +54,7 @@ enum BusMessage {
             message[1] == 2 || message[1] == 3
         else { return nil }
         var offset = headerLength
-        // Of the fields before the one that is looked for, only those are understood that an answer has.
+        // Fields before the reply serial are skipped by their types; only the types that an answer has are known.
         while offset + 8 <= headerLength + fields {
             let (code, type) = (message[offset], message[offset + 2])
             if code == 5, type == UInt8(ascii: "u") {
@@ -74,7 +74,7 @@ enum BusMessage {
         return nil
     }
 
-    /// A variant that holds a boolean.
+    /// The boolean that a variant holds; nil for anything else.
     private static func flag(_ body: ArraySlice<UInt8>) -> Bool? {
         switch Array(body) {
         case [1, UInt8(ascii: "b"), 0, 0, 1, 0, 0, 0]: true

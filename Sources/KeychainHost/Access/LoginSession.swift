@@ -3,9 +3,9 @@ internal import Glibc
 internal import Platform
 internal import Synchronization
 
-/// Whether the user's login session is locked, as systemd-logind has it. Where there is no logind it never is.
+/// Whether the user's login session is locked, according to systemd-logind. Without logind it never is.
 ///
-/// The screen locker tells logind; who has none leaves the session unlocked. org.freedesktop.login1(5), `LockedHint`.
+/// The screen locker tells logind; without a locker the session counts as unlocked. org.freedesktop.login1(5), `LockedHint`.
 enum LoginSession {
     /// The time for which an answer is reused, in milliseconds.
     static let memory: Int64 = 1000
@@ -24,8 +24,8 @@ enum LoginSession {
 
     /// Asks logind over the bus at a path; nil without an answer.
     ///
-    /// - Parameter patience: Seconds that each part of an answer may take: whoever listens there and says nothing must not
-    ///   keep a program waiting.
+    /// - Parameter patience: Seconds that each part of an answer may take: a listener that never answers must not keep
+    ///   a program waiting.
     static func isLocked(bus path: String, patience: Int = 1) -> Bool? {
         guard let socket = connect(to: path, patience) else { return nil }
         defer { close(socket) }

@@ -5,7 +5,7 @@ extension AccessGroups {
     /// The environment's variable that names the groups of a program, with colons between them.
     public static let variable = "TOKENKIT_ACCESS_GROUPS"
 
-    /// The access groups of this program, given in its environment as an entitlement gives them.
+    /// The access groups of this program, from its environment in place of an entitlement.
     public static var configured: AccessGroups {
         AccessGroups(configured: Environment.variable(variable))
     }

@@ -21,22 +21,22 @@ public struct Directories: Sendable, Hashable {
     /// The folder that is emptied when the machine is switched off: `$XDG_RUNTIME_DIR`, or for programs that a service
     /// or `sudo` starts, which have none, a folder that they share. Nil where the user has no such folder.
     public let volatile: String?
-    /// The reason that it is not a folder in memory, for people; nil where it is one.
+    /// The reason why ``volatile`` is not a folder in memory, for people; nil where it is one.
     public let volatileRemark: String?
 
-    /// The last part of a keychain's name.
+    /// The ending of the name of a keychain's file.
     public static let keychainSuffix = ".keychain"
 
     /// - Parameters:
     ///   - system: where the settings of the whole system are.
-    ///   - shared: a folder of the user's for programs that have none of a session.
-    ///   - remark: why it is not in memory.
+    ///   - shared: the user's folder for programs without a folder of the session.
+    ///   - remark: why `shared` is not in memory.
     ///   - variable: the value of an environment variable; a program that has more rights than its user sees none.
     public init(
         system: String = "/etc/tokenkit", shared: String? = nil, remark: String? = nil,
         variable: (String) -> String? = { Environment.variable($0) }
     ) {
-        // A relative path in a variable is to be ignored, says the specification.
+        // The specification says to ignore a relative path in a variable.
         func path(_ name: String) -> String? { variable(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
         let home = path("HOME") ?? User.effective.home ?? "/"
         func base(_ name: String, _ standard: String) -> String { (path(name) ?? "\(home)/\(standard)") + "/tokenkit" }
@@ -72,8 +72,8 @@ public struct Directories: Sendable, Hashable {
     /// The keychain that is unlocked at login, unless settings name another.
     public var loginKeychain: String { path(ofKeychain: "login") }
 
-    /// A name without a slash is a keychain in the folder for them, one with `~/` at its start a file below the home;
-    /// anything else is a path.
+    /// The path of a keychain's file: a name without a slash is in ``keychains``, and one that starts with `~/` is
+    /// below the home; anything else is the path.
     public func path(ofKeychain name: String) -> String {
         if name.hasPrefix("~/") { return home + name.dropFirst() }
         if name.isEmpty || name.contains("/") { return name }

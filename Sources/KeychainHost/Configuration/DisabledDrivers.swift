@@ -1,6 +1,6 @@
 public import KeychainModel
 
-/// The drivers of cards that are to be left alone: a name a line in a file of the user's.
+/// The drivers whose cards are left alone: one name per line in a file of the user's.
 private struct DisabledDrivers: SettingsText {
     var names: Set<String> = []
 
@@ -16,12 +16,13 @@ private struct DisabledDrivers: SettingsText {
 extension KeychainPreferences {
     /// The drivers whose cards are left alone.
     ///
-    /// - Throws: what a file has against it that is not the user's own.
+    /// - Throws: `errSecNoAccessForItem` for a file that another user may change; `errSecDecode` or `errSecIO` for one
+    ///   that cannot be read.
     public var disabledDrivers: Set<String> {
         get throws(KeychainError) { try disabledDriversFile.read()?.names ?? [] }
     }
 
-    /// Has the cards of a driver left alone, or used again.
+    /// Disables a driver, so that its cards are left alone, or enables it again.
     public func setDriver(_ name: String, isDisabled: Bool) throws(KeychainError) {
         try disabledDriversFile.change { drivers throws(KeychainError) in
             if isDisabled { drivers.names.insert(name) } else { drivers.names.remove(name) }

@@ -32,7 +32,7 @@ package enum HostSocket {
         guard unsafe fstat(lock, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
             throw .noFolder(folder)
         }
-        // Two that start at once: one is the host.
+        // Of two hosts that start at once, the second waits here, and finds the first one listening.
         guard flock(lock, LOCK_EX) == 0 else { throw .system("cannot lock \(folder)", errno) }
         let path = path(in: runtime)
         var address = sockaddr_un()
@@ -52,7 +52,7 @@ package enum HostSocket {
         return descriptor
     }
 
-    /// Takes the socket away, unless another host has made one there.
+    /// Removes the socket, unless another host listens at it.
     package static func remove(in runtime: String) {
         let lock = unsafe open("\(runtime)/\(folder)", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard lock >= 0 else { return }

@@ -4,9 +4,9 @@ public import SecureBytes
 
 // Keychains come and go together with their places in the settings. Keychain semantics 2.1.
 extension KeychainPreferences {
-    /// Sees to it that a keychain can have a name, before anybody is asked for its password.
+    /// Checks that a keychain can be created with a name, before a person is asked for its password.
     ///
-    /// - Throws: `errSecDuplicateKeychain` for a name that is taken, `errSecParam` for what is not the path of a file.
+    /// - Throws: `errSecDuplicateKeychain` for a name that is taken, `errSecParam` for a path that is not a file's.
     public func checkFree(_ name: String) throws(KeychainError) {
         try KeychainFile.checkFree(directories.path(ofKeychain: name))
     }
@@ -15,7 +15,7 @@ extension KeychainPreferences {
     ///
     /// - Parameters:
     ///   - name: as ``Directories/path(ofKeychain:)`` takes it.
-    ///   - cost: what one guess at the password is to cost.
+    ///   - cost: the cost of one guess at the password.
     /// - Throws: as ``LocalKeychain/create(at:password:cost:)``.
     public func create(
         _ name: String, password: borrowing Secret, cost: ScryptCost = .standard
@@ -37,8 +37,8 @@ extension KeychainPreferences {
         }
     }
 
-    /// Makes a keychain of a backup, unlocked. It joins the user's search list as a new one does; where its original is there
-    /// it is another keychain.
+    /// Restores a keychain from a backup, unlocked. It joins the user's search list as a new one does, and gets another
+    /// identity if its original is in the list.
     ///
     /// - Throws: as ``LocalKeychain/restore(_:to:password:beside:)``.
     public func restore(
@@ -52,9 +52,9 @@ extension KeychainPreferences {
 
     /// Deletes a keychain and the user's settings about it.
     ///
-    /// - Throws: `errSecInvalidKeychain` for a file that is no keychain, which stays; `errSecParam` for a symbolic link, since
-    ///   either of the two may be meant. Where there is no file, the settings still forget it; `errSecNoSuchKeychain` if they
-    ///   did not know it either.
+    /// - Throws: `errSecInvalidKeychain` for a file that is not a keychain, which is kept; `errSecParam` for a symbolic
+    ///   link, since the link or its target may be meant. For a missing file, the settings about it are still deleted;
+    ///   `errSecNoSuchKeychain` if there are none either.
     public func delete(_ name: String) throws(KeychainError) {
         let given = directories.path(ofKeychain: name)
         if let target = KeychainFile.target(ofLink: given) {
@@ -63,7 +63,7 @@ extension KeychainPreferences {
                 remedy: "delete the keychain by its own path, or the link with rm")
         }
         let path = absolutePath(name)
-        // Names of the file that settings have; once it is gone, nobody can tell that they meant it.
+        // The names by which settings refer to the file; once it is gone, they can no longer be matched with it.
         let names = try file(of: .user).read()?.paths.filter {
             [path].contains(sameAs: directories.path(ofKeychain: $0))
         }

@@ -25,7 +25,7 @@ public struct KeychainPreferences: Sendable {
 
     /// The search list of one domain.
     ///
-    /// - Throws: `errSecInvalidPrefsDomain` for the cards'.
+    /// - Throws: `errSecInvalidPrefsDomain` for ``PreferencesDomain/dynamic``.
     public func searchList(in domain: PreferencesDomain) throws(KeychainError) -> [String] {
         searchList(try text(of: domain), in: domain)
     }
@@ -33,7 +33,7 @@ public struct KeychainPreferences: Sendable {
     /// Replaces a search list. Keychains of the system's list are dropped from the user's: they are visited anyway.
     ///
     /// - Parameter paths: names as ``Directories/path(ofKeychain:)`` takes them; they need not exist.
-    /// - Throws: `errSecInvalidPrefsDomain` for the cards'; `errSecParam` for a path that the file cannot hold.
+    /// - Throws: `errSecInvalidPrefsDomain` for ``PreferencesDomain/dynamic``; `errSecParam` for a path that the file cannot hold.
     public func setSearchList(_ paths: [String], in domain: PreferencesDomain = .user) throws(KeychainError) {
         let others = domain == .user ? try searchList(in: .system) : []
         var kept: [String] = []
@@ -54,7 +54,7 @@ public struct KeychainPreferences: Sendable {
 
     /// The default of one domain.
     ///
-    /// - Throws: `errSecNoDefaultKeychain` if there is none, `errSecInvalidPrefsDomain` for the cards'.
+    /// - Throws: `errSecNoDefaultKeychain` if there is none, `errSecInvalidPrefsDomain` for ``PreferencesDomain/dynamic``.
     public func defaultKeychain(in domain: PreferencesDomain) throws(KeychainError) -> String {
         guard let path = defaultKeychain(try text(of: domain), in: domain) else {
             throw KeychainError(
@@ -67,8 +67,8 @@ public struct KeychainPreferences: Sendable {
 
     /// Sets or clears the default of a domain.
     ///
-    /// - Throws: `errSecWrPerm` for a keychain that cannot be written to, `errSecInvalidPrefsDomain` for the cards', and
-    ///   what ``LocalKeychain/open(_:)`` has against the file.
+    /// - Throws: `errSecWrPerm` for a keychain that cannot be written to, `errSecInvalidPrefsDomain` for
+    ///   ``PreferencesDomain/dynamic``, and the errors of ``LocalKeychain/open(_:)``.
     public func setDefaultKeychain(_ path: String?, in domain: PreferencesDomain = .user) throws(KeychainError) {
         let file = try file(of: domain)
         let path = path.map(absolutePath)
@@ -91,7 +91,7 @@ public struct KeychainPreferences: Sendable {
         }
     }
 
-    /// A path that means the same in every folder.
+    /// The absolute path of a keychain's file, without symbolic links if it exists.
     public func absolutePath(_ name: String) -> String {
         let path = directories.path(ofKeychain: name)
         return resolvedPath(path) ?? KeychainFile.absolute(path)

@@ -20,13 +20,13 @@ protocol SettingsText {
 struct PreferencesFile<Text: SettingsText> {
     let path: String
 
-    /// Whether everybody is to read it, when it is made.
+    /// Whether a new file is readable by every user.
     var isForAll = false
 
     /// Reads the file; nil if there is none.
     ///
-    /// - Throws: `errSecDecode` for what is no such file, `errSecNoAccessForItem` if other users may write to it or lead its path
-    ///   elsewhere, `errSecIO` if it cannot be read.
+    /// - Throws: `errSecDecode` for invalid content, `errSecNoAccessForItem` if other users may write to it or redirect
+    ///   its path, `errSecIO` if it cannot be read.
     func read() throws(KeychainError) -> Text? {
         guard let followed = FollowedPath(path) else {
             guard errno == ENOENT || errno == ENOTDIR else { throw KeychainError(system: "\(path) cannot be read") }
@@ -34,7 +34,7 @@ struct PreferencesFile<Text: SettingsText> {
         }
         try followed.checkOwners()
         try followed.checkFolders()
-        // A pipe put in its place must not keep anybody waiting.
+        // `O_NONBLOCK`, so that a pipe in its place does not block.
         let descriptor = unsafe open(followed.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard descriptor >= 0 else { throw KeychainError(system: "\(path) cannot be read") }
         defer { close(descriptor) }
@@ -100,7 +100,7 @@ struct PreferencesFile<Text: SettingsText> {
         guard bytes.count <= PreferencesText.maximumLength else {
             throw KeychainError(.dataTooLarge, "\(path) would get longer than \(PreferencesText.maximumLength) bytes")
         }
-        // A link to a file elsewhere stays one.
+        // A symbolic link stays; its target is replaced.
         let target = resolvedPath(path) ?? path
         do throws(SystemError) {
             try AtomicFile.replace(target, with: bytes.span, mode: .exact(mode(of: target)))

@@ -15,7 +15,7 @@ struct PreferencesText: SettingsText {
         case pinTimeout = "pin-timeout"
         case pinProof = "pin-proof"
 
-        /// The fault of a value for it; nil for a valid one.
+        /// The fault of a value of the setting; nil for a valid one.
         fileprivate func fault(of value: String) -> String? {
             switch self {
             case .keychain, .defaultKeychain, .loginKeychain:
@@ -46,7 +46,7 @@ struct PreferencesText: SettingsText {
     /// - Throws: `errSecDecode`, naming the line, for one that is no setting, and for a setting that is there twice.
     init(parsing text: String, of path: String) throws(KeychainError) {
         var seen: Set<Setting> = []
-        // By scalars: a carriage return and a newline are one character.
+        // Split by scalars, since a carriage return and a newline are one `Character`.
         let parts = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
         for (index, part) in parts.enumerated() {
             let line = try Self.line(String(part)) { why in
@@ -90,9 +90,9 @@ struct PreferencesText: SettingsText {
     /// Every path that is in a setting.
     var paths: [String] { [.keychain, .defaultKeychain, .loginKeychain].flatMap { self[$0] ?? [] } }
 
-    /// Puts new lines where the setting's old ones began, or at the end.
+    /// Replaces the lines of a setting: the new ones are put where the old ones began, or at the end.
     ///
-    /// - Parameter values: one line each; a line without a value for none, no line for nil.
+    /// - Parameter values: one line for each; a line without a value for an empty list, no line for nil.
     /// - Throws: `errSecParam` for a path that a line cannot hold.
     mutating func set(_ setting: Setting, to values: [String]?) throws(KeychainError) {
         for value in values ?? [] {
@@ -132,7 +132,7 @@ struct PreferencesText: SettingsText {
 }
 
 extension StringProtocol {
-    /// Without spaces, tabs and carriage returns at its ends.
+    /// The text without spaces, tabs and carriage returns at its ends.
     fileprivate var trimmingBlanks: String {
         func isBlank(_ character: Character) -> Bool { character == " " || character == "\t" || character == "\r" }
         return String(drop(while: isBlank).reversed().drop(while: isBlank).reversed())

@@ -10,10 +10,10 @@ struct VolatileFolder {
     let remark: String?
 
     /// - Parameters:
-    ///   - memory: places in memory, of which the last is made where none is there.
-    ///   - cache: where there is a folder instead when another user has taken the name in memory, as everybody can who comes first. It is
-    ///     kept apart from those of other starts of the machine by `boot`, which go.
-    ///   - boot: what tells this start of the machine from others.
+    ///   - memory: places in memory, of which the last is made where none exists.
+    ///   - cache: the folder for a replacement, which is used when another user has taken the name in memory first. Its
+    ///     name has `boot`; the replacements of earlier starts of the machine are deleted.
+    ///   - boot: an identifier of this start of the machine.
     init(memory: [String], cache: String, boot: String? = Boot.identifier) {
         let instead = boot.map { "\(cache)/\(VolatileFolder.prefix)\($0)" }
         // A folder in the cache is used until the next start of the machine, even if the name in memory becomes free.
@@ -38,7 +38,7 @@ struct VolatileFolder {
 
     private static let prefix = "boot-"
 
-    /// - Parameter path: what could not be made, for the reason in `errno`.
+    /// - Parameter path: the folder that could not be made, with the reason in `errno`.
     private static func obstacle(to path: String) -> String {
         let reason = SystemError().reason
         var status = stat()

@@ -10,14 +10,14 @@ struct BlockedPINs: Sendable {
 
     private var path: String? { folder.map { $0 + "/blocked-pins" } }
 
-    /// More than this is forgotten.
+    /// The size in bytes above which the file is emptied.
     private static let limit = 1 << 16
 
     init(_ directories: Directories) {
         folder = directories.volatile.map { $0 + "/tokenkit-events" }
     }
 
-    /// Tells every watch of this process, and those of others.
+    /// Tells every watch of this process, and those of other processes, that a PIN is blocked.
     func note(reader: String) {
         EventInbox.post(KeychainEvent(.pinBlocked, location: reader, process: getpid()))
         guard let folder, let path else { return }
@@ -39,14 +39,14 @@ struct BlockedPINs: Sendable {
         return position
     }
 
-    /// The events that other processes have added since. Malformed lines are left out.
+    /// The events that other processes have added after a position. Malformed lines are left out.
     func events(after position: inout Int) -> [KeychainEvent] {
         guard let path else { return [] }
         let file = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard file >= 0 else { return [] }
         defer { close(file) }
         guard let length = Self.length(of: file) else { return [] }
-        // The file was begun anew.
+        // The file was emptied in between.
         if length < position { position = 0 }
         var bytes = [UInt8](repeating: 0, count: min(length - position, 2 * Self.limit))
         let count = unsafe pread(file, &bytes, bytes.count, position)
@@ -63,7 +63,7 @@ struct BlockedPINs: Sendable {
         }
     }
 
-    /// Nil for what another user could have written.
+    /// The length of the file; nil for one that another user could have written.
     private static func length(of file: Int32) -> Int? {
         var status = stat()
         guard unsafe fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),

@@ -12,8 +12,8 @@ struct ChangeNotifier {
 
     /// Wakes the listeners.
     ///
-    /// SQLite's own writes come too early to serve as the signal: other processes cannot read the change yet. Nor does a new time of
-    /// modification: it can double the time of the next flush.
+    /// SQLite's own writes come too early to serve as the signal: other processes cannot read the change yet. A new
+    /// modification time does not serve either: it can double the time of the next flush.
     func notify() {
         let file = open(O_WRONLY)
         if file >= 0 { close(file) }
@@ -27,7 +27,7 @@ struct ChangeNotifier {
         return flock(file, LOCK_EX | LOCK_NB) != 0
     }
 
-    /// Listens until the descriptor is closed; negative where that is not possible.
+    /// A descriptor that listens until it is closed; negative where that is not possible.
     func listen() -> Int32 {
         let file = open(O_RDONLY)
         if file >= 0 { _ = flock(file, LOCK_SH) }

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Events that other threads of the process bring to a watch.
 final class EventInbox: Sendable {
-    /// Wakes who waits for events.
+    /// Wakes the thread that waits for events.
     let signal = Signal()
     private let events = Mutex<[KeychainEvent]>([])
 
@@ -27,7 +27,7 @@ final class EventInbox: Sendable {
 
     func close() { Self.inboxes.withLock { $0[ObjectIdentifier(self)] = nil } }
 
-    /// Tells every watch of this process of something that no file says.
+    /// Gives every watch of this process an event that no file shows.
     static func post(_ event: KeychainEvent) {
         for inbox in inboxes.withLock({ Array($0.values) }) { inbox.put(event) }
     }

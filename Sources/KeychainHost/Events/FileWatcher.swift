@@ -1,13 +1,12 @@
 internal import CLinux
 internal import Glibc
 
-/// Notices that something happened to files. Wraps `inotify`.
+/// Notices changes to files. Wraps `inotify`.
 final class FileWatcher: Sendable {
-    /// Can be read once something happened; negative where the system has no more of them.
+    /// Readable once something has changed; negative where the system has no more descriptors.
     let descriptor: Int32
 
-    /// The longest wait of a reader of the descriptor, in milliseconds. Without a descriptor the files have to be
-    /// looked at again.
+    /// The longest wait of a reader of the descriptor, in milliseconds. Without a descriptor the files have to be polled.
     var longestWait: Int32 { descriptor < 0 ? 1000 : -1 }
 
     init() {
@@ -18,7 +17,7 @@ final class FileWatcher: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Watches a file's times and its end. A file that is watched already, or absent, changes nothing.
+    /// Watches a file's attributes, and its deletion and renaming. A file that is watched already, or absent, changes nothing.
     func watch(file path: String) { _ = unsafe clinux_watch_file(descriptor, path) }
 
     /// Watches for the end of a write to a file. A file that is watched already, or absent, changes nothing.

@@ -4,7 +4,7 @@ public import TokenKit
 
 /// Functions that are called with the events of keychains, as SecKeychainAddCallback has them. Keychain semantics 2.4.
 ///
-/// They are called on a thread of their own, one after the other. It needs no run loop.
+/// They are called one after the other on a thread of their own, which needs no run loop.
 public final class KeychainCallbacks: Sendable {
     /// The callbacks of the process.
     public static let shared = KeychainCallbacks()
@@ -32,10 +32,10 @@ public final class KeychainCallbacks: Sendable {
         self.slot = slot
     }
 
-    /// Has a function called with every event of the mask that happens from now on.
+    /// Registers a function, which is called with every event of the mask that happens from now on.
     ///
-    /// - Parameter id: what tells the function from others, its address say.
-    /// - Throws: `errSecDuplicateCallback` if it is called already, `errSecAllocate` where there is no thread to call it.
+    /// - Parameter id: an identifier of the function, such as its address.
+    /// - Throws: `errSecDuplicateCallback` if it is registered already, `errSecAllocate` where there is no thread to call it.
     public func add(
         _ id: UInt, for mask: KeychainEventMask = .every, _ call: @escaping @Sendable (KeychainEvent) -> Void
     ) throws(KeychainError) {
@@ -48,9 +48,9 @@ public final class KeychainCallbacks: Sendable {
         }
     }
 
-    /// Ends the calls of a function; one that is going on may still come to its end.
+    /// Removes a function; a call that is under way may still finish.
     ///
-    /// - Throws: `errSecInvalidCallback` if it is not called.
+    /// - Throws: `errSecInvalidCallback` if it is not registered.
     public func remove(_ id: UInt) throws(KeychainError) {
         try state.withLock { state throws(KeychainError) in
             guard let index = state.callbacks.firstIndex(where: { $0.id == id }) else {

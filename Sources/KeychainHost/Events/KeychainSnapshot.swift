@@ -7,7 +7,7 @@ internal import Glibc
 struct KeychainSnapshot {
     let watcher = FileWatcher()
     private let preferences: KeychainPreferences
-    /// When the first of all looks was.
+    /// The time of the first look.
     private let start = clinux_file_time()
     private var searchList: [String] = []
     private var defaultKeychain: String?
@@ -37,7 +37,7 @@ struct KeychainSnapshot {
 
     /// The events since the last look.
     ///
-    /// Every watch is set before what it watches is looked at, so that nothing falls in between.
+    /// Each watch is set before its file is looked at, so that no change falls in between.
     mutating func look() -> [KeychainEvent] {
         for watch in awaited { watcher.end(watch) }
         awaited = []
@@ -77,7 +77,7 @@ struct KeychainSnapshot {
             watcher.watch(file: path)
             if !isKnown { journals[path] = JournalReader(path, since: start) }
             guard let journal = journals[path] else { return [] }
-            // While it is open, its keychain has a log.
+            // The log exists while the keychain is open here.
             watcher.watch(writingTo: journal.notifier.log)
             let arrival = !isKnown && listed.contains(path) ? [KeychainEvent(.listChanged, location: path)] : []
             return arrival + journal.newEvents()
@@ -85,7 +85,7 @@ struct KeychainSnapshot {
     }
 }
 
-/// The journal of one keychain, read to where it was last.
+/// The journal of one keychain, and the position up to which it has been read.
 final class JournalReader {
     private var opened: KeychainConnection
     let notifier: ChangeNotifier
@@ -94,11 +94,11 @@ final class JournalReader {
     private var position: Int64
     /// Whether the login session had the keychain's key at the last look.
     private(set) var isInSession = false
-    /// When it was told last that the keychain was locked while the session had its key, which then loses it.
+    /// The time of the last lock event that came while the session still had the key, which it then loses.
     private var lockTold: ContinuousClock.Instant?
 
-    /// Begins behind the journal's present end, or with all events of a keychain that is not older than `start`; nil
-    /// for a file that is no keychain.
+    /// Begins after the journal's present end, or with all events of a keychain that was created at `start` or later;
+    /// nil for a file that is not a keychain.
     init?(_ path: String, since start: Int64) {
         do throws(KeychainError) {
             let file = try KeychainFile(existing: path)
@@ -130,7 +130,7 @@ final class JournalReader {
         let wasInSession = isInSession
         isInSession = opened.isInSession
         var entries = newEntries
-        // When the time of the session's key is over, no other program needs to be there that would write it down.
+        // When the session's key expires, there may be no other program to record it.
         if wasInSession, !isInSession, lockTold.map({ .now - $0 > .milliseconds(500) }) ?? true {
             opened.record(.lock, unlessAfter: position)
             entries = newEntries

@@ -4,12 +4,13 @@ public import TokenKit
 
 /// Watches the keychains of the search list, the settings, and the readers.
 ///
-/// What any process does to a keychain is seen, in the order in which it was done. From its making on a watch misses nothing
-/// but what is overtaken by a thousand later changes. A keychain that joins the list is watched from then on; of one that was
-/// made since the watch was, all that was changed in it before is told as well. Cards that are there already are told of first.
+/// A watch reports the changes that any process makes to a keychain, in their order. From its creation on, it misses
+/// only changes that are followed by a thousand others before it reads them. A keychain that joins the list is watched
+/// from then on; if it was created after the watch, its earlier changes are reported as well. Cards that are inserted
+/// already are reported first.
 ///
-/// That a PIN was blocked is told where a program of this library lost the last try: no card tells it, and asking costs
-/// commands. Other processes hear of it where the session has a folder that is gone with it (``Directories/volatile``).
+/// A blocked PIN is reported if a program with this library used up the last try: no card reports it, and asking costs
+/// commands. Other processes are told only where the user has a volatile folder (``Directories/volatile``).
 ///
 ///     for await event in KeychainWatch.events() { print(event.kind) }
 public final class KeychainWatch: Sendable {
@@ -18,7 +19,7 @@ public final class KeychainWatch: Sendable {
     private let readers: ReaderMonitor?
     private let isCancelled = Atomic(false)
 
-    /// - Parameter slot: the reader of a name with the drivers that know cards; without it no card is watched.
+    /// - Parameter slot: makes the slot of a reader, with the drivers that know cards; without it no card is watched.
     public init(
         _ preferences: KeychainPreferences = KeychainPreferences(),
         slot: (@Sendable (_ reader: String) -> TokenSlot)? = nil
@@ -37,7 +38,7 @@ public final class KeychainWatch: Sendable {
 
     deinit { end() }
 
-    /// The events of a watch that ends when the stream is let go of.
+    /// The events of a watch that ends when the stream is released.
     public static func events(
         _ preferences: KeychainPreferences = KeychainPreferences(),
         slot: (@Sendable (_ reader: String) -> TokenSlot)? = nil

@@ -9,8 +9,7 @@ private struct Use {
     let authentication: AuthenticationContext
 }
 
-/// The operations of Apple's `SecKey` for every key: those that a key does not do itself are made of those that it
-/// does.
+/// The operations of Apple's `SecKey` for every key: an operation that a key does not do itself is built from one that it does.
 extension KeychainKey {
     /// Whether the algorithm can be used with this key. Asks no person and no card.
     public func isSupported(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
@@ -35,7 +34,7 @@ extension KeychainKey {
 
     /// Decrypts.
     ///
-    /// - Parameter sharedInfo: for ECIES, what both sides know beside their keys.
+    /// - Parameter sharedInfo: for ECIES, data that both sides know besides their keys.
     /// - Throws: `errSecParam` for an algorithm that is not this key's, or a ciphertext of an impossible length;
     ///   `errSecDecode` for one that does not open.
     public func decrypt(
@@ -80,7 +79,7 @@ extension KeychainKey {
 
     // MARK: The chain
 
-    /// Whether the key does the step itself, or one that it comes down to.
+    /// Whether the key does the step itself, or a simpler one that the step reduces to.
     private func reaches(_ step: AlgorithmStep) -> Bool {
         does(step) || step.simpler.map { reaches($0) } ?? false
     }
@@ -103,7 +102,7 @@ extension KeychainKey {
         _ step: AlgorithmStep, _ input: [UInt8], _ parameters: KeyExchangeParameters, _ key: PublicKey, _ use: Use
     ) throws(KeychainError) -> Secret {
         if does(step), let action = TokenOperation.Action(step, input) {
-            // Everything that can be wrong with the input is found before anybody is asked for a PIN.
+            // The input is checked completely before a person is asked for a PIN.
             try KeychainError.mapping { () throws(CryptoError) in try step.check(input, for: key) }
             return try perform(action, use: use.description, authentication: use.authentication)
         }

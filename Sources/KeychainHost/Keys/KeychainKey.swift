@@ -3,12 +3,12 @@ public import SecureBytes
 public import SystemCrypto
 public import TokenKit
 
-/// A private key, in a file or on a card, where its operations are done.
+/// A private key in a file or on a card, whose operations are done where it is.
 public protocol KeychainKey: Sendable {
     /// The name of the keychain it is in, ``Keychain/name``.
     var keychainName: String { get }
 
-    /// Its object on the card, or its label.
+    /// The name of its object on the card, or its label.
     var name: String { get }
 
     /// The public half as a DER SubjectPublicKeyInfo.
@@ -22,11 +22,11 @@ public protocol KeychainKey: Sendable {
 
     /// Whether the key does the algorithm itself. Asks no person and no card.
     ///
-    /// What it does not do may still come down to something it does: ``isSupported(_:for:)`` tells that.
+    /// An algorithm that it does not do may reduce to one that it does: ``isSupported(_:for:)`` tells that.
     func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool
 
-    /// Has the password or PIN asked for that a use of the key needs, where long work comes before that. A PIN is kept in the
-    /// context, and presented with the use.
+    /// Asks for the password or PIN that a use of the key needs, ahead of long work before that use. A PIN is kept in
+    /// the context, and presented with the use.
     ///
     /// - Parameter use: as for ``perform(_:use:authentication:)``.
     func askAhead(use: String, authentication: AuthenticationContext) throws(KeychainError)
@@ -34,8 +34,8 @@ public protocol KeychainKey: Sendable {
     /// Signs, decrypts or agrees.
     ///
     /// - Parameters:
-    ///   - use: what for, in words that complete "PIN to …".
-    ///   - authentication: who is asked where a PIN or password is needed.
+    ///   - use: the purpose, in words that complete "PIN to …".
+    ///   - authentication: the context that is asked if a PIN or password is needed.
     func perform(
         _ action: TokenOperation.Action, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret

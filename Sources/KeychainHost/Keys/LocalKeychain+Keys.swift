@@ -12,9 +12,9 @@ extension LocalKeychain {
     /// Generates a key pair and stores both halves.
     ///
     /// - Parameters:
-    ///   - attributes: those of both halves that do not follow from the key.
-    ///   - privateAttributes: those of the private half alone, such as ``Attribute/isExtractable``.
-    ///   - publicAttributes: those of the public half alone.
+    ///   - attributes: attributes of both halves that do not follow from the key.
+    ///   - privateAttributes: attributes of the private half alone, such as ``Attribute/isExtractable``.
+    ///   - publicAttributes: attributes of the public half alone.
     /// - Throws: `errSecKeySizeNotAllowed` for a kind or size that is not generated, and what ``add(_:)`` throws; nothing
     ///   is stored then.
     @discardableResult
@@ -37,7 +37,7 @@ extension LocalKeychain {
 
     /// A private key that is to leave the keychain.
     ///
-    /// - Parameter encrypted: whether it leaves encrypted, as sensitive keys do only.
+    /// - Parameter encrypted: whether the caller encrypts it; a sensitive key leaves only encrypted.
     /// - Throws: `errSecDataNotAvailable` for one that is not extractable, `errSecKeyIsSensitive`; and what
     ///   ``secret(of:use:authentication:)`` throws.
     public func exportKey(

@@ -12,7 +12,7 @@ extension LocalKeychain {
         try add(.symmetricKey(.generate(type, bits: bits, LocalKeychain.history(of: attributes))))
     }
 
-    /// The symmetric keys that the selector names; no hash is theirs.
+    /// The symmetric keys that the selector names; none for a public-key hash.
     public func symmetricKeys(_ selector: KeySelector) throws(KeychainError) -> [SymmetricKey] {
         let query: Query
         switch selector {
@@ -45,8 +45,8 @@ extension KeychainSession {
 extension NewItem {
     /// A key in memory, with the attributes that it has there and those that are given.
     ///
-    /// - Throws: `errSecParam` for a key that a keychain has, or attributes that are not the key's; `errSecReadOnlyAttr` where
-    ///   the key would be less protected than it is.
+    /// - Throws: `errSecParam` for a key in a keychain, or attributes that contradict the key; `errSecReadOnlyAttr`
+    ///   where the key would be less protected than it is.
     public static func symmetricKey(
         _ key: SymmetricKey, _ attributes: Attributes = [:]
     ) throws(KeychainError) -> NewItem {

@@ -53,7 +53,7 @@ extension KeychainKey {
 }
 
 extension KeyOperation {
-    /// The attribute by which a private key is allowed to do it.
+    /// The attribute that allows a private key the operation; nil for an operation of the public half.
     var permission: Attribute? {
         switch self {
         case .sign: .canSign

@@ -34,7 +34,7 @@ extension PublicKey {
 
     /// Encrypts for the private half.
     ///
-    /// - Parameter sharedInfo: for ECIES, what both sides know beside their keys.
+    /// - Parameter sharedInfo: for ECIES, data that both sides know besides their keys.
     /// - Throws: `errSecParam` for an algorithm that is not this key's, or a plaintext that does not fit.
     public func encrypt(
         _ plaintext: Span<UInt8>, using algorithm: KeyAlgorithm, sharedInfo: [UInt8] = []

@@ -2,7 +2,7 @@ public import KeychainModel
 public import SecureBytes
 public import SystemCrypto
 
-// The operations of a symmetric key, under the names of `SecKey`'s operations. Apple's algorithms have none for it.
+// The operations of a symmetric key, under the names of `SecKey`'s operations. Apple has no algorithms for symmetric keys.
 extension SymmetricKey {
     /// Whether the algorithm can be used with this key: it is of the key's type, and its attributes allow it. Asks no
     /// person.
@@ -23,7 +23,7 @@ extension SymmetricKey {
         try code(for: message, algorithm, .sign, use, authentication)
     }
 
-    /// Whether an authentication code is this key's over a message. How long it takes does not depend on the code.
+    /// Whether an authentication code is this key's over a message. The time that it takes does not depend on the code.
     public func verify(
         _ code: [UInt8], of message: [UInt8], using algorithm: KeyAlgorithm, use: String,
         authentication: AuthenticationContext
@@ -31,10 +31,10 @@ extension SymmetricKey {
         ConstantTime.isEqual(try self.code(for: message, algorithm, .verify, use, authentication), code)
     }
 
-    /// Encrypts, in the form that the algorithm gives it.
+    /// Encrypts. With AES-GCM, the result is the nonce, and the ciphertext with its tag.
     ///
     /// - Parameters:
-    ///   - associatedData: what AES-GCM authenticates beside the message, and does not encrypt.
+    ///   - associatedData: data that AES-GCM authenticates besides the message, and does not encrypt.
     ///   - use: completes "password to …".
     /// - Throws: `errSecParam` for an algorithm that is not this key's, or a length that it does not take.
     public func encrypt(
@@ -83,7 +83,7 @@ extension SymmetricKey {
         }
     }
 
-    /// Bytes of the cipher's blocks, `SecKeyGetBlockSize`; 0 where there is no cipher.
+    /// The block size of the key's cipher in bytes, `SecKeyGetBlockSize`; 0 for a key without a cipher.
     public var blockLength: Int { type == .aes ? BlockCipher.aes128.blockLength : 0 }
 
     private func code(
@@ -101,7 +101,7 @@ extension SymmetricKey {
         }
     }
 
-    /// Everything that can be wrong with the input is found before anybody is asked for a password.
+    /// Checks the input completely, before a person is asked for a password.
     private func check(
         _ algorithm: KeyAlgorithm, for operation: KeyOperation, _ count: Int, _ associatedData: [UInt8]
     ) throws(KeychainError) {
@@ -118,7 +118,7 @@ extension SymmetricKey {
 }
 
 extension KeyAlgorithm {
-    /// Whether a symmetric key of this type can do it at all. A key is for the one or the other.
+    /// Whether the algorithm is for symmetric keys of this type: encryption for AES, codes for HMAC.
     func suits(_ type: KeyType) -> Bool {
         switch self {
         case .aesGCM, .aesKeyWrap: type == .aes
@@ -127,7 +127,7 @@ extension KeyAlgorithm {
         }
     }
 
-    /// The attribute by which a symmetric key is allowed to do it; nil where the algorithm does not do the operation.
+    /// The attribute that allows a symmetric key the operation; nil where the algorithm does not have the operation.
     fileprivate func permission(for operation: KeyOperation) -> Attribute? {
         switch (operation, self) {
         case (.encrypt, .aesGCM): .canEncrypt
@@ -140,7 +140,7 @@ extension KeyAlgorithm {
         }
     }
 
-    /// Whether an input may have so many bytes.
+    /// Whether an input may have `count` bytes.
     fileprivate func takes(_ count: Int, for operation: KeyOperation) -> Bool {
         switch (operation, self) {
         case (.decrypt, .aesGCM): count >= AESGCM.nonceLength + AESGCM.tagLength

@@ -4,7 +4,7 @@ internal import SystemCrypto
 
 /// An AES or HMAC key: in a local keychain, or in memory.
 ///
-/// It has no public half, so checking a code and encrypting take the key itself, and whatever that asks for.
+/// It has no public half, so verifying a code and encrypting need the key itself, and the password or PIN that it asks for.
 public struct SymmetricKey: Sendable {
     /// The attributes of its item; for a key in memory, those that its item would have.
     public let attributes: Attributes
@@ -17,7 +17,7 @@ public struct SymmetricKey: Sendable {
 
     /// A key in memory.
     ///
-    /// - Parameter attributes: those that do not follow from the key, such as ``Attribute/canDecrypt``.
+    /// - Parameter attributes: attributes that do not follow from the key, such as ``Attribute/canDecrypt``.
     /// - Throws: `errSecKeySizeNotAllowed` for a length that keys of the type do not have, `errSecParam` for another type
     ///   than ``KeyType/aes`` and ``KeyType/hmac``, and for attributes that are not the key's.
     public init(
@@ -29,7 +29,7 @@ public struct SymmetricKey: Sendable {
 
     /// A random key in memory.
     ///
-    /// - Throws: as for a key that is given.
+    /// - Throws: as ``init(_:type:_:)``.
     public static func generate(
         _ type: KeyType = .aes, bits: Int = 256, _ attributes: Attributes = [:]
     ) throws(KeychainError) -> SymmetricKey {
@@ -44,7 +44,7 @@ public struct SymmetricKey: Sendable {
     public var type: KeyType { KeyType(rawValue: attributes[.keyType]?.integer ?? 0) }
     private var label: String { attributes[.label]?.string ?? "" }
 
-    /// Its bytes, for use and not to be given away.
+    /// The key's bytes, for operations only.
     package func material(use: String, authentication: AuthenticationContext) throws(KeychainError) -> Secret {
         switch place {
         case .memory(let shared): return shared.secret.clone()
@@ -57,10 +57,10 @@ public struct SymmetricKey: Sendable {
         }
     }
 
-    /// The bytes of a key in memory, as it lets them go.
+    /// The bytes of a key in memory, if its attributes let them be read out.
     ///
-    /// - Throws: `errSecDataNotAvailable` for one that is not extractable, `errSecKeyIsSensitive`; `errSecParam` for one in a
-    ///   keychain, which ``LocalKeychain/externalRepresentation(of:authentication:)`` gives.
+    /// - Throws: `errSecDataNotAvailable` for one that is not extractable, `errSecKeyIsSensitive`; `errSecParam` for
+    ///   one in a keychain, for which there is ``LocalKeychain/externalRepresentation(of:authentication:)``.
     public func externalRepresentation() throws(KeychainError) -> Secret {
         if let refusal = ItemClass.key.refusalToLeave(attributes) { throw refusal }
         return try bytesInMemory()

@@ -5,26 +5,26 @@ internal import SecureBytes
 /// A program that speaks the Assuan protocol on its standard input and output: pinentry.
 ///
 /// Every answer is a run of lines `D data`, `S status`, `# comment`, ended by `OK` or `ERR code text`. A program that
-/// answers nothing is given up after a while, save while a person is asked.
+/// does not answer is given up after a time limit, except while a person is asked.
 final class AssuanClient {
-    /// Bytes of a line, its line feed included (Assuan manual, "Server responses").
+    /// The longest line in bytes, its line feed included (Assuan manual, "Server responses").
     static let maximumLineLength = 1002
 
-    /// Bytes that the data of one answer may have, over all its lines.
+    /// The longest data of one answer in bytes, over all its lines.
     static let maximumDataLength = 4096
 
     private let child: ProgramOnSocket
     private let patience: Int32
 
-    /// Whether the last question had its answer typed twice, which the program says when it asked so.
+    /// Whether the program had the last answer typed twice, which its status line `PIN_REPEATED` says.
     private(set) var hasRepeated = false
 
     /// Starts the program and waits for its greeting.
     ///
     /// - Parameters:
-    ///   - environment: what the program has as its environment.
-    ///   - patience: milliseconds that it may take for an answer that nobody has to think about.
-    ///   - signals: what ends every waiting, with `errSecUserCanceled`.
+    ///   - environment: the program's environment.
+    ///   - patience: milliseconds that it may take for an answer that needs no person.
+    ///   - signals: signals that end every wait with `errSecUserCanceled`.
     init(
         program: String, environment: [String: String], patience: Int32, unless signals: HeldSignals? = nil
     ) throws(KeychainError) {
@@ -70,7 +70,7 @@ final class AssuanClient {
                 case .ok: return
                 case .error(let number): throw AssuanClient.error(number)
                 case .data: try AssuanClient.decode(line.bytes, into: &data)
-                // Nothing is known here that a program could ask back for.
+                // There is no data here that a program could ask back for.
                 case .inquiry: try child.write(Array("CAN\n".utf8))
                 case .repeated: hasRepeated = true
                 case .other: continue
@@ -79,7 +79,7 @@ final class AssuanClient {
         }
     }
 
-    /// Decodes what follows `D `. What does not fit is an error: half a PIN would cost a try.
+    /// Decodes the data after `D `. Data that does not fit is an error: half a PIN would cost a try.
     private static func decode(_ line: Span<UInt8>, into data: inout OutputSpan<UInt8>) throws(KeychainError) {
         var index = 2
         while index < line.count {
@@ -98,7 +98,7 @@ final class AssuanClient {
         }
     }
 
-    /// A command's line, cut at a whole character where it would be longer than a line may be.
+    /// A command's line, cut after a whole character where it would be too long.
     static func line(_ name: String, _ argument: String) -> [UInt8] {
         var line = Array(name.utf8) + [0x20]
         for character in argument {
@@ -111,7 +111,7 @@ final class AssuanClient {
         return line + [0x0A]
     }
 
-    /// The code of GnuPG is in the lower 16 bits, its source above.
+    /// The keychain error of a GnuPG error, whose code is in the lower 16 bits and whose source is above.
     private static func error(_ number: UInt32) -> KeychainError {
         switch number & 0xFFFF {
         // Canceled, fully canceled, not confirmed, and no answer in time.

@@ -3,10 +3,10 @@ internal import Synchronization
 
 /// Holds back the signals that would end the process, until a terminal is as it was before.
 ///
-/// As readpassphrase(3) does: handlers for as long as it takes, then the signals again. Signals that the program handles
-/// or ignores itself are left to it.
+/// As in readpassphrase(3), handlers note the signals, which are raised again afterwards. Signals that the program
+/// handles or ignores itself are left to it.
 ///
-/// Several threads may hold them at a time: the last to be done lets them through.
+/// Several threads may hold them at a time: the last one to release them lets them through.
 struct HeldSignals {
     /// The signals that end a process.
     static let ending = [SIGTERM, SIGHUP, SIGINT, SIGQUIT]
@@ -21,10 +21,10 @@ struct HeldSignals {
         }
     }
 
-    /// Whether one of them came.
+    /// Whether one of the signals came.
     var hasCome: Bool { caught.load(ordering: .relaxed) != 0 }
 
-    /// Lets the signals through, those that came included.
+    /// Stops holding the signals, and raises those that came.
     func release() {
         let come = Self.state.withLock { state in
             state.holders -= 1
@@ -55,13 +55,13 @@ struct HeldSignals {
     }
 }
 
-/// Signals that a terminal sends to all processes of a group: for its keys, and at its end.
+/// Signals that a terminal sends to all processes of a group: at certain keys, and when it is closed.
 package enum TerminalSignals {
     private static let numbers = [SIGINT, SIGQUIT, SIGTSTP, SIGHUP]
     private static let areLeft = Atomic(false)
 
-    /// Leaves the signals to the client, in whose process group its private host is: a client that lives on needs its
-    /// host, which ends with it. Child programs have them by default all the same.
+    /// Ignores the signals in a private host, which is in its client's process group: a client that survives them needs
+    /// its host, which ends with the client. Child programs still have the default actions.
     package static func leaveToClient() {
         areLeft.store(true, ordering: .relaxed)
         for number in numbers {

@@ -21,7 +21,7 @@ public struct PinentryPrompter: Prompter {
         self.place = place
     }
 
-    /// The program is started to find out, until it could be.
+    /// Starts the program to find out, until that has succeeded once.
     public var canAsk: Bool {
         if trial.hasSucceeded.load(ordering: .relaxed) { return true }
         guard let assuan = try? begin() else { return false }
@@ -47,7 +47,7 @@ public struct PinentryPrompter: Prompter {
         try assuan.command("SETPROMPT", "\(request.field):")
         if let failure = request.failure { try assuan.command("SETERROR", failure) }
         guard request.wantsRepetition else { return try assuan.secret("GETPIN") }
-        // A program without this is asked twice.
+        // A program that does not know these commands is asked twice.
         try? assuan.command("SETREPEAT", "again:")
         try? assuan.command("SETREPEATERROR", "they differ")
         while true {
@@ -74,12 +74,12 @@ public struct PinentryPrompter: Prompter {
         }
     }
 
-    /// Talks to the program. The terminal is as it was before when this returns, and when a signal ends the process meanwhile.
+    /// Talks to the program. Restores the terminal when this returns, and when a signal ends the process meanwhile.
     private func conversing<Result: ~Copyable>(
         _ body: (AssuanClient) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
         let terminal = place.terminal.flatMap { TerminalState($0) }
-        // One that stops the process stops the program as well, which knows what to do with its terminal then.
+        // Without `SIGTSTP`, which stops the program as well: the program restores its terminal by itself then.
         let signals = HeldSignals(HeldSignals.ending)
         defer {
             terminal?.restore()
@@ -93,7 +93,7 @@ public struct PinentryPrompter: Prompter {
     private func begin(unless signals: HeldSignals? = nil) throws(KeychainError) -> AssuanClient {
         let assuan = try AssuanClient(
             program: program, environment: place.environment, patience: patience, unless: signals)
-        // An option that a program does not know is no reason not to ask.
+        // An option that the program does not know is left out.
         if let terminal = place.terminal { try? assuan.command("OPTION", "ttyname=\(terminal)") }
         let options = [
             ("ttytype", ["TERM"]), ("lc-ctype", ["LC_ALL", "LC_CTYPE", "LANG"]), ("display", ["DISPLAY"]),

@@ -16,10 +16,10 @@ final class ProgramOnSocket {
     ///
     /// - Parameters:
     ///   - program: a name that is looked up in `PATH`, or a path from the root on.
-    ///   - environment: what it has as its environment.
-    ///   - signals: what ends the waiting for it.
-    /// - Throws: `errSecNotAvailable` where it cannot be started; `errSecInteractionNotAllowed` in a process that has more rights than
-    ///   who started it, who could choose the program.
+    ///   - environment: the program's environment.
+    ///   - signals: signals that end a wait for the program.
+    /// - Throws: `errSecNotAvailable` where it cannot be started; `errSecInteractionNotAllowed` in a process that has
+    ///   more rights than the user who started it, who could choose the program.
     init(
         _ program: String, environment: [String: String], unless signals: HeldSignals? = nil
     ) throws(KeychainError) {
@@ -49,10 +49,10 @@ final class ProgramOnSocket {
         }
     }
 
-    /// Closes the socket and waits for the program's end; one that does not mind is killed.
+    /// Closes the socket and waits for the program's end; a program that does not end is killed.
     func end() {
         close(socket)
-        // While a person is asked it does not look at its socket; so it can put the terminal in order.
+        // A program that is asking a person does not look at its socket; the signal lets it restore the terminal.
         if wasInterrupted { kill(process, SIGTERM) }
         for _ in 0..<ProgramOnSocket.looks {
             if hasEnded(WNOHANG) { return }
@@ -101,12 +101,12 @@ final class ProgramOnSocket {
         }
     }
 
-    /// - Throws: `errSecUserCanceled` where a signal came that is held.
+    /// - Throws: `errSecUserCanceled` when one of the held signals has come.
     private func waitForByte(_ milliseconds: Int32) throws(KeychainError) {
         var watched = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
         var rest = milliseconds
         while !wasInterrupted {
-            // A signal that comes just before the wait does not end it.
+            // A signal that comes just before the wait does not end it, so the wait is divided.
             let part = signals == nil ? rest : rest < 0 ? Self.signalCheckInterval : min(rest, Self.signalCheckInterval)
             let count = unsafe poll(&watched, 1, part)
             if count > 0 { return }

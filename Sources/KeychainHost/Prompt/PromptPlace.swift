@@ -45,7 +45,8 @@ public struct PromptPlace: Sendable {
         return value.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The environment of a program that asks there, such as pinentry: it is built, since this process's may have secrets.
+    /// The environment of a program that asks there, such as pinentry: this process's own environment is not passed on,
+    /// since it may have secrets.
     var environment: [String: String] {
         let ofPerson = variables.map { $0.filter { Environment.isOfPerson($0.key) } } ?? Environment.ofPerson
         return ofPerson.merging(["PATH": Environment.standardPath]) { $1 }

@@ -25,7 +25,7 @@ public struct NoPrompter: Prompter {
     public let allowsPINPad: Bool
 
     /// - Parameters:
-    ///   - alternative: how the answer can be given all the same; a program's ways unless the caller has others.
+    ///   - alternative: other ways to give the answer, for the error; by default those of a program.
     ///   - allowsPINPad: whether a PIN may be typed on a reader's own keys.
     public init(alternative: String? = nil, allowsPINPad: Bool = false) {
         self.alternative = alternative ?? KeychainError.waysOfPrograms
@@ -39,13 +39,12 @@ public struct NoPrompter: Prompter {
     public func confirm(_ question: String) throws(KeychainError) -> Bool { false }
 }
 
-/// Asks the first of several that can ask; where that turns out to fail, the next one.
+/// Asks the first of several prompters that can ask; if it turns out to be unavailable, the next one.
 public struct FirstAvailablePrompter: Prompter {
     private let prompters: [any Prompter]
     public let alternative: String
 
-    /// - Parameter alternative: how the answer can be given where none of them can ask; a program's ways unless the caller has
-    ///   others.
+    /// - Parameter alternative: other ways to give the answer where none of them can ask; by default those of a program.
     public init(_ prompters: [any Prompter], alternative: String? = nil) {
         self.prompters = prompters
         self.alternative = alternative ?? KeychainError.waysOfPrograms

@@ -6,10 +6,10 @@ internal import Platform
 public import SecureBytes
 internal import Synchronization
 
-/// Answers questions from a file descriptor, a file or the environment, a line each: for scripts. Lines end with a line feed,
-/// or as on Windows.
+/// Answers questions from a file descriptor, a file or the environment, a line each: for scripts. Lines end with a line
+/// feed, or with a carriage return and a line feed.
 ///
-/// Nothing typed there is ever the answer to "spend the last try?".
+/// No line ever agrees to spend the last try.
 public final class SecretSource: Prompter {
     /// The maximum length of one answer in bytes: secrets to be stored may come from here as well.
     static let maximumLength = Limits.secret
@@ -25,20 +25,20 @@ public final class SecretSource: Prompter {
 
     private struct Lines {
         var count = 0
-        /// The first, as long as it is kept for the keychain.
+        /// The first line, as long as it is kept for the keychain.
         var first: SharedSecret?
     }
 
     /// The source's name in errors.
     private let name: String
 
-    /// The lines that have been read. Held while one is, so that two questions never share a line.
+    /// The lines that have been read. Locked while one is read, so that two questions never share a line.
     private let lines = Mutex(Lines())
 
     /// - Parameters:
     ///   - text: `fd:N`, `file:PATH` or `env:NAME`.
-    ///   - alternative: how the answers can be given that it does not have.
-    ///   - isOpen: whether a descriptor is one that may be meant.
+    ///   - alternative: other ways to give the answers that the source lacks.
+    ///   - isOpen: whether a descriptor may be used.
     /// - Throws: `errSecParam` for another form, a file that cannot be read, or one that others may read.
     public init(
         _ text: String, alternative: String? = nil, isOpen: (Int32) -> Bool = SecretSource.isOpen
@@ -78,7 +78,7 @@ public final class SecretSource: Prompter {
         if case .file(let descriptor) = origin { close(descriptor) }
     }
 
-    /// Whether there is such a descriptor, opened by whomever.
+    /// Whether the descriptor is open in this process.
     public static func isOpen(_ descriptor: Int32) -> Bool { fcntl(descriptor, F_GETFD) != -1 }
 
     public var canAsk: Bool { true }
@@ -107,7 +107,7 @@ public final class SecretSource: Prompter {
         }
     }
 
-    /// Keeps the first line for the keychain or card, which has turned out to need none.
+    /// Skips the first line, if it is unread: it is for a keychain or card that has turned out to need no answer.
     public func leaveFirstLine() throws(KeychainError) {
         try lines.withLock { (lines) throws(KeychainError) in
             if lines.count == 0 { _ = try next(&lines, for: SecretSource.ofKeychain) }

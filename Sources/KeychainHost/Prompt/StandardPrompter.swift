@@ -9,7 +9,7 @@ extension FirstAvailablePrompter {
     /// `PINENTRY_PROGRAM` names another program than `pinentry`.
     ///
     /// - Parameters:
-    ///   - alternative: as for others.
+    ///   - alternative: as ``init(_:alternative:)`` takes it.
     ///   - place: where the person is.
     public static func standard(
         alternative: String? = nil, at place: PromptPlace = .ofProcess
@@ -28,7 +28,7 @@ extension FirstAvailablePrompter {
 extension PinentryPrompter {
     fileprivate static let variable = "PINENTRY_PROGRAM"
 
-    /// Why the program that `PINENTRY_PROGRAM` names cannot be used, as a sentence; nil where it can, or none is named.
+    /// The reason why the program that `PINENTRY_PROGRAM` names cannot be used, as a sentence; nil where it can, or none is named.
     ///
     /// - Parameter place: as for ``FirstAvailablePrompter/standard(alternative:at:)``.
     public static func defectOfChoice(at place: PromptPlace = .ofProcess) -> String? {

@@ -5,7 +5,7 @@ internal import SecureBytes
 
 /// A terminal, opened for one question.
 final class Terminal {
-    /// Bytes that a line may have.
+    /// The longest line in bytes.
     static let maximumLength = 1024
 
     private let descriptor: Int32
@@ -38,8 +38,8 @@ final class Terminal {
 
     /// Asks for a line that is not shown. Keys that were typed before the question are discarded.
     ///
-    /// The terminal is as it was before when this returns, and when a signal ends the process meanwhile. Ctrl-C arrives
-    /// as a character and cancels.
+    /// The terminal is restored when this returns, and when a signal ends the process meanwhile. Ctrl-C arrives as a
+    /// character and cancels.
     func readHidden(asking question: String) throws(KeychainError) -> Secret {
         var shown = termios()
         guard unsafe tcgetattr(descriptor, &shown) == 0 else {
@@ -85,7 +85,7 @@ final class Terminal {
         while output.count > 0, output.removeLast() & 0xC0 == 0x80 {}
     }
 
-    /// - Returns: whether a byte can be read; false when a signal came first, or nobody is there any more.
+    /// - Returns: whether a byte can be read; false when a signal came first, or the terminal was closed.
     private func waitForByte(unless signals: HeldSignals) -> Bool {
         var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         while !signals.hasCome {

@@ -16,7 +16,7 @@ final class TerminalState {
 
     /// Restores the terminal's settings, if the program ended before it did so.
     ///
-    /// One that left its mode has left its screen too: a sane mode means that there is nothing to do.
+    /// A program that has restored the mode has restored the screen as well: nothing is done then.
     func restore() {
         var current = termios()
         guard unsafe tcgetattr(descriptor, &current) == 0,
@@ -28,6 +28,6 @@ final class TerminalState {
         _ = unsafe write(descriptor, TerminalState.reset, TerminalState.reset.utf8.count)
     }
 
-    /// The main screen again, a cursor that is seen, plain characters, and keys as they are (ECMA-48, xterm).
+    /// Main screen, visible cursor, plain characters, and normal keys (ECMA-48, xterm).
     private static let reset = "\u{1B}[?1049l\u{1B}[?25h\u{1B}[0m\u{1B}[?1l\u{1B}>\r\n"
 }

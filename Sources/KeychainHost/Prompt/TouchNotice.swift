@@ -2,13 +2,13 @@ package import HostAPI
 package import KeychainModel
 internal import TokenKit
 
-/// Asks a person to touch the card during a key's operation: at once where the key is known to wait for that, and after a second
-/// without an answer where it is unknown.
+/// Asks a person to touch the card during a key's operation: after 300 ms where the key is known to wait for that, and
+/// after a second without an answer where it is unknown.
 ///
 ///     let notice = TouchNotice(.expected, of: label, prompter)
 ///     defer { notice.end() }
 package struct TouchNotice: Sendable {
-    /// The time that a card may take to refuse at once, for want of the PIN.
+    /// The time within which a card refuses an operation that lacks the PIN.
     private static let timeOfRefusal: Duration = .milliseconds(300)
     /// The time that a card takes for an operation that needs no touch.
     private static let timeOfOperation: Duration = .seconds(1)
@@ -16,9 +16,9 @@ package struct TouchNotice: Sendable {
     private let answered = CountingSemaphore()
 
     /// - Parameters:
-    ///   - touch: the key's.
+    ///   - touch: whether the key waits for a touch.
     ///   - card: its label or its reader.
-    ///   - prompter: by whom the person is told.
+    ///   - prompter: shows the message to the person.
     package init(_ touch: TokenTraits.TouchUse, of card: String, _ prompter: any Prompter) {
         guard touch != .never, !(prompter is NoPrompter) else { return }
         let (delay, message) =

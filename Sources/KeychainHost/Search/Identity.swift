@@ -3,9 +3,9 @@ public import KeychainModel
 extension SearchList {
     /// The identities whose halves pass the query, in the order of their certificates.
     ///
-    /// A certificate pairs with a private key of the same public-key hash that can be used for something: one in its own
-    /// keychain if there is one, else the first in the list. One key with several certificates makes several identities.
-    /// An attribute that both halves have is the certificate's. Keychain semantics 1.9.
+    /// A certificate pairs with a private key of the same public-key hash that can be used for something: one in its
+    /// own keychain if there is one, else the first in the list. One key with several certificates makes several
+    /// identities. An attribute that both halves have is matched at the certificate. Keychain semantics 1.9.
     public func identities(
         matching query: Query, for client: SearchClient = SearchClient()
     ) throws(KeychainError) -> Outcome<[Identity]> {
@@ -16,7 +16,7 @@ extension SearchList {
         var result = Outcome<[Identity]>([], missing: certificates.missing)
         guard !certificates.found.isEmpty else { return result }
         let keys = try items(matching: query.half(.key), for: client)
-        // Most failures for certificates repeat for keys; they are told once.
+        // Most failures for certificates repeat for keys; they are reported once.
         result.add(missing: keys.missing)
         let candidates = Dictionary(grouping: keys.found.filter(\.isUsablePrivateKey)) { $0.publicKeyHash ?? [] }
         result.found = certificates.found.compactMap { certificate in

@@ -12,13 +12,14 @@ public protocol Keychain: Sendable {
     /// The identifier that its items carry; nil for a keychain that can only be read.
     var writableIdentifier: KeychainIdentifier? { get }
 
-    /// Whether items carry this identifier for it.
+    /// Whether the keychain's items carry this identifier.
     func isIdentified(by identifier: KeychainIdentifier) -> Bool
 
-    /// The keychain that items give as theirs, where several are one member of the search list; itself for all others.
+    /// The keychain whose items carry the identifier: one of several that are one member of the search list, else this
+    /// one. Nil for another identifier.
     func part(identifiedBy identifier: KeychainIdentifier) -> (any Keychain)?
 
-    /// The defect of the keychain itself, whatever is found of its items; nil where none is known.
+    /// The defect of the keychain itself, apart from those of its items; nil where none is known.
     var damage: KeychainError? { get }
 
     /// The items that the query finds, in the keychain's own order. Asks no person.
@@ -31,14 +32,14 @@ public protocol Keychain: Sendable {
 
     /// The secret of one of its items: a password, a key's PKCS #8 or its bytes; nil for an item without one.
     ///
-    /// - Parameter use: what for, in words that complete "password to …".
-    /// - Throws: `errSecDataNotAvailable` for what never leaves the keychain, `errSecInteractionNotAllowed` if nobody can
-    ///   be asked for the password.
+    /// - Parameter use: the purpose, in words that complete "password to …".
+    /// - Throws: `errSecDataNotAvailable` for a secret that never leaves the keychain, `errSecInteractionNotAllowed` if
+    ///   no person can be asked for the password.
     func secret(
         of item: Item, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret?
 
-    /// The keychain's state at the moment; empty once it is gone. No one is asked for anything.
+    /// The keychain's state at the moment; empty once it is gone. Asks no person.
     var status: KeychainStatus { get }
 
     /// Whether reading a secret takes a password.
@@ -51,18 +52,18 @@ public protocol Keychain: Sendable {
     /// The reason that the query cannot find anything here; nil if the keychain has to be searched. Touches no card.
     func reasonToSkip(_ query: Query) -> String?
 
-    /// The store's way to the items of a query, in its own words; empty where there is no choice.
+    /// The store's query plan, in SQLite's words; empty for a card.
     func plan(for query: Query) -> [String]
 
     /// Makes sure that secrets can be read and written.
     ///
-    /// - Parameter use: what for, in words that complete "password to …".
+    /// - Parameter use: the purpose, in words that complete "password to …".
     func unlock(use: String, authentication: AuthenticationContext) throws(KeychainError)
 
-    /// The private keys that the selector names, read as far as using them takes.
+    /// The private keys that the selector names. Reads only what using them needs.
     func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey]
 
-    /// The item as it is to be added; what its access control asks for is asked for.
+    /// The item in the form in which it is added; asks for what its access control requires.
     ///
     /// - Throws: `errSecReadOnly` from a token.
     func prepared(
@@ -76,7 +77,7 @@ public protocol Keychain: Sendable {
 
     /// Carries out all steps and the caller's part of the change, or nothing.
     ///
-    /// - Parameter others: called with the results of the steps; what it throws undoes them.
+    /// - Parameter others: called with the results of the steps; an error from it undoes them.
     /// - Throws: `errSecReadOnly` from a keychain that is only read; nothing has changed then.
     func carryOut<Final: Sendable>(
         _ steps: [KeychainStep], then others: @Sendable ([KeychainStep.Result]) throws(KeychainError) -> Final
@@ -84,7 +85,7 @@ public protocol Keychain: Sendable {
 }
 
 extension NewItem {
-    /// The item of a keychain that this one is a duplicate of.
+    /// The item of a keychain that this one would duplicate.
     public func equal(in keychain: any Keychain) throws(KeychainError) -> Item? {
         try keychain.items(matching: Query(itemClass, itemClass.uniqueValues(of: attributes))).found.first
     }
@@ -105,7 +106,7 @@ extension Keychain {
         try items(matching: ResolvedQuery(query))
     }
 
-    /// Adds an item; what its access control asks for is asked for.
+    /// Adds an item; asks for what its access control requires.
     ///
     /// - Throws: `errSecDuplicateItem` if there is one with the same ``ItemClass/uniqueAttributes``,
     ///   `errSecInteractionNotAllowed` if it has a secret and the keychain is locked, `errSecReadOnly`.
@@ -124,10 +125,10 @@ extension Keychain {
 
     /// Changes all items a query finds, or none of them. Their references stay.
     ///
-    /// - Returns: how many there were; 0 is no error here.
-    /// - Throws: `errSecDuplicateItem` if an item would become the same as another, `errSecInteractionNotAllowed` if one
-    ///   has a secret and the keychain is locked, or its new secret is to be under a password that nobody gives,
-    ///   `errSecReadOnly`, `errSecDecode` where all of them are damaged.
+    /// - Returns: the number of items; 0 is not an error here.
+    /// - Throws: `errSecDuplicateItem` if an item would become the same as another, `errSecInteractionNotAllowed` if
+    ///   one has a secret and the keychain is locked, or its new secret needs an application password that is not
+    ///   given, `errSecReadOnly`, `errSecDecode` where all of them are damaged.
     @discardableResult
     public func update(
         matching query: Query, to changes: ItemChanges,
@@ -138,9 +139,9 @@ extension Keychain {
         return try checked([.update([resolved], changes, sealed)], resolved)
     }
 
-    /// Deletes all items a query finds, locked or not. One that is damaged is deleted by its reference alone.
+    /// Deletes all items a query finds, locked or not. A damaged one is deleted only if the query names its reference.
     ///
-    /// - Returns: how many there were; 0 is no error here.
+    /// - Returns: the number of items; 0 is not an error here.
     /// - Throws: `errSecReadOnly`, `errSecDecode` where all of them are damaged.
     @discardableResult
     public func delete(matching query: Query) throws(KeychainError) -> Int {

@@ -1,6 +1,6 @@
 public import KeychainModel
 
-/// Whom a search is for: the access groups that are open to the client, and the roots that the client trusts.
+/// The client of a search: the access groups that are open to it, and the roots that it trusts.
 public struct SearchClient: Sendable {
     /// The groups whose items can be found; nil for all.
     public let accessGroups: AccessGroups?

@@ -40,7 +40,7 @@ extension SearchList {
         ]
     }
 
-    /// Every certificate there is. What cannot be searched for them is reported by the search itself.
+    /// All certificates of the members. A member that cannot be searched is reported by the search itself.
     package var certificates: [Item] {
         let everything = try? Query(.certificate, [.synchronizable: Query.anySynchronizable], limit: .all)
         return members.flatMap { member in
@@ -48,7 +48,7 @@ extension SearchList {
         }
     }
 
-    /// The subjects of certificates that were issued, step by step, below one of the names; and the names themselves.
+    /// The given names, and the subjects of certificates that were issued below one of them, step by step.
     private static func names(leadingTo wanted: [[UInt8]], through certificates: [Item]) -> Set<[UInt8]> {
         let issued = Dictionary(grouping: certificates) { $0[.issuer]?.bytes ?? [] }
         var names = Set(wanted)

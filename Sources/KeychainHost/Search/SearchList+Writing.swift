@@ -5,11 +5,11 @@ extension SearchList {
     /// A step of a change.
     public enum Step: Sendable {
         case add(NewItem, to: any Keychain)
-        /// Changes all items that the query finds. Of an identity the certificate is changed in what certificates have, the key in
-        /// what only keys have.
+        /// Changes all items that the query finds. For an identity, attributes that certificates have change the
+        /// certificate, and those that only keys have change the key.
         case update(Query, ItemChanges)
-        /// Deletes all items that the query finds. Of an identity the certificate is deleted, and the key unless it is on a token or
-        /// another certificate has it.
+        /// Deletes all items that the query finds. For an identity, deletes the certificate, and the key unless the key
+        /// is on a token or belongs to another certificate as well.
         case delete(Query)
     }
 
@@ -17,9 +17,9 @@ extension SearchList {
     ///
     /// - Parameters:
     ///   - steps: the steps, each with the list that its query is about.
-    ///   - client: the client whom the searches are for.
+    ///   - client: the client of the searches.
     ///   - others: the list that is searched for certificates which still need a key; nil for that of the step.
-    ///   - verify: called before the change is made with the result of each step; what it throws undoes them all.
+    ///   - verify: called with the result of each step before the change is made; an error from it undoes them all.
     /// - Returns: the result of each step; a count of 0 is no error here.
     /// - Throws: `errSecReadOnly` where one of the items is in a keychain that is only read; the error of a member that cannot be
     ///   searched, since it may hold one of them; and whatever ``Keychain/carryOut(_:then:)`` does.
@@ -67,22 +67,23 @@ extension SearchList {
 
     // MARK: Several files as one
 
-    /// The parts of a step that each member carries out, and the count that is given for them; nil for that of the members.
+    /// The parts of a step that each member carries out, and the count to return for the step; nil for the sum of the
+    /// members' counts.
     private struct Plan: Sendable {
         var parts: [(member: any Keychain, step: KeychainStep)]
         var count: Int?
     }
 
-    /// Plans as each member carries them out.
+    /// The plans, divided among the members that carry them out.
     private struct Change: Sendable {
         struct Member: Sendable {
             let keychain: any Keychain
             var steps: [KeychainStep] = []
-            /// The place of the plan that each step belongs to.
+            /// The index of the plan that each step belongs to.
             var plans: [Int] = []
         }
 
-        /// In an order that is the same for every list, so that two clients never wait for each other.
+        /// The members in an order that is the same for every list, so that two clients never wait for each other.
         let members: [Member]
         private let counts: [Int?]
 
@@ -117,7 +118,7 @@ extension SearchList {
         }
     }
 
-    /// Each member commits once those behind it have.
+    /// Carries out the steps of the members. Each member commits after all later ones have.
     private static func carryOut(
         _ members: ArraySlice<Change.Member>, _ results: [[KeychainStep.Result]],
         _ end: @escaping @Sendable ([[KeychainStep.Result]]) throws(KeychainError) -> [KeychainStep.Result]
@@ -181,7 +182,7 @@ extension SearchList {
         )
     }
 
-    /// Items, one by one, in the members that have them.
+    /// The queries for items, one by one, with the members that have them.
     private func selections(of items: some Sequence<Item>) -> [(any Keychain, [ResolvedQuery])] {
         writers.compactMap { member in
             let queries = items.filter { member.isIdentified(by: $0.keychain) }.map {
@@ -221,9 +222,9 @@ extension SearchList {
         }
     }
 
-    /// The local keys of identities that no certificate needs once theirs are gone.
+    /// The local keys of identities that no other certificate needs.
     ///
-    /// - Throws: what a member that cannot be searched, or has a damaged certificate, fails with.
+    /// - Throws: the error of a member that cannot be searched, or that has a damaged certificate.
     private func unsharedKeys(of identities: [Identity]) throws(KeychainError) -> [Item] {
         let certificates = Set(identities.map(\.certificate.reference))
         var keys: [Item] = []

@@ -1,24 +1,24 @@
 public import KeychainModel
 
-/// The keychains that a query visits, in the order in which it does: tokens first, then local files.
+/// The keychains that a query visits, in the order of its visits: tokens first, then local files.
 ///
-/// A member that fails hides no other: what it failed with is part of the outcome.
+/// A member that fails hides no other: its error is part of the outcome.
 public struct SearchList: Sendable {
     public let members: [any Keychain]
 
-    /// Keychains that belong into the list and are not among its members; part of every outcome.
+    /// Keychains that belong in the list and are not among its members; part of every outcome.
     public let missing: [Missing]
 
     /// - Parameters:
     ///   - tokens: cards, in the order of their readers.
     ///   - locals: files, in the order that the user gave them.
-    ///   - missing: the others.
+    ///   - missing: keychains that belong in the list and cannot be visited.
     public init(tokens: [any Keychain] = [], locals: [any Keychain] = [], missing: [Missing] = []) {
         members = tokens + locals
         self.missing = missing
     }
 
-    /// Any keychains in any order.
+    /// A list of any keychains in any order.
     public init(members: [any Keychain]) {
         self.members = members
         missing = []
@@ -26,12 +26,12 @@ public struct SearchList: Sendable {
 
     /// The items a query finds, in the order of the list, at most as many as its limit.
     ///
-    /// The limit counts what passed every filter. The same certificate on a card and in a file is two items, unless the
-    /// query wants each once.
+    /// The limit counts the items that passed every filter. The same certificate on a card and in a file is two items,
+    /// unless the query wants each once.
     ///
-    /// - Parameter client: whom the search is for.
-    /// - Throws: where every member failed, what the first of them failed with; `errSecParam` for a query of identities,
-    ///   which ``identities(matching:)`` finds.
+    /// - Parameter client: the client of the search.
+    /// - Throws: where every member failed, the error of the first one; `errSecParam` for a query of identities, which
+    ///   ``identities(matching:)`` finds.
     public func items(
         matching query: Query, for client: SearchClient = SearchClient()
     ) throws(KeychainError) -> Outcome<[Item]> {

@@ -5,12 +5,12 @@ public import SystemCrypto
 
 /// The roots that a chain of certificates has to lead to. Keychain semantics 1.5, `m_TrustedOnly`.
 public enum TrustAnchors: Sendable, Hashable {
-    /// The system's: the file that `SSL_CERT_FILE` names, else `/etc/ssl/certs/ca-certificates.crt`.
+    /// The system's roots: the file that `SSL_CERT_FILE` names, else `/etc/ssl/certs/ca-certificates.crt`.
     case system
-    /// These alone.
+    /// These certificates alone.
     case certificates([Certificate])
 
-    /// - Throws: `errSecTrustNotAvailable` where the system's cannot be read.
+    /// - Throws: `errSecTrustNotAvailable` where the system's roots cannot be read.
     public func roots() throws(KeychainError) -> [Certificate] {
         if case .certificates(let roots) = self { return roots }
         let path = Environment.variable("SSL_CERT_FILE") ?? "/etc/ssl/certs/ca-certificates.crt"

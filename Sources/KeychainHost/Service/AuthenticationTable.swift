@@ -7,10 +7,11 @@ internal import Synchronization
 final class AuthenticationTable: Sendable {
     private struct Entry {
         let context: AuthenticationContext
-        /// The credentials that came along with the last request.
+        /// The credentials of the last request.
         var given: [CredentialKind: SharedSecret] = [:]
 
-        /// Puts in the credentials of a request. One that came along before is left as it is: it may have been refused since.
+        /// Takes over the credentials of a request. One that is the same as in the last request is not set again: it
+        /// may have been refused since.
         mutating func take(_ credentials: [RequestContext.Credential]) {
             for kind in CredentialKind.allCases {
                 let credential = credentials.first { $0.kind == kind }?.secret
@@ -25,7 +26,7 @@ final class AuthenticationTable: Sendable {
         }
     }
 
-    /// The contexts that a client may have at one time.
+    /// The most contexts that a client may have at one time.
     static let maximumCount = 4096
 
     private let entries = Mutex<[AuthenticationNumber: Entry]>([:])

@@ -10,7 +10,7 @@ final class EventSubscriptions: Sendable {
         var subscriptions: [UInt64: EventSubscription] = [:]
     }
 
-    /// The subscriptions that a client may have at one time.
+    /// The most subscriptions that a client may have at one time.
     static let maximumCount = 16
 
     private let state = Mutex(State())
@@ -70,7 +70,7 @@ final class EventSubscription: Sendable {
         var useCount = 0
     }
 
-    /// The events that wait at the most; older ones are dropped.
+    /// The most events that wait; older ones are dropped.
     private static let maximumCount = 1000
     private static let longestIdleTime = Duration.seconds(60)
 
@@ -88,7 +88,7 @@ final class EventSubscription: Sendable {
 
     func end() { watch.cancel() }
 
-    /// Whether no events were fetched for a while.
+    /// Whether no events have been fetched for more than a minute.
     var isIdle: Bool {
         state.withLock { $0.useCount == 0 && $0.lastUse.duration(to: .now) > EventSubscription.longestIdleTime }
     }
@@ -104,7 +104,7 @@ final class EventSubscription: Sendable {
         signal.send()
     }
 
-    /// The events after a number, waited for until the time is over or the request ends. Those before the number are dropped.
+    /// The events after a number. Waits for them until the time is over or the request ends, and drops those before the number.
     func events(
         after number: UInt64, waiting patience: Duration, _ ticket: RequestTicket
     ) throws(KeychainError) -> (events: [KeychainEvent], next: UInt64) {

@@ -4,7 +4,8 @@ internal import SecureBytes
 internal import SystemCrypto
 
 extension KeychainSession {
-    /// A step that a client asks for, once it is known to be open to the client. The keychain of a new secret is unlocked.
+    /// Plans a step that a client asks for, once its access group is known to be open to the client. Unlocks the
+    /// keychain of a new secret.
     func plan(_ step: ChangeStep, purpose: String?) throws(KeychainError) -> PlannedStep {
         switch step {
         case .add(let addition):
@@ -60,7 +61,7 @@ extension ChangeStep {
 extension NewItem {
     /// The item of an addition, whose data are checked again: a client is another process.
     ///
-    /// - Throws: `errSecParam` for data that the class does not have, or attributes that say of the data what they are not;
+    /// - Throws: `errSecParam` for data that the class does not have, or attributes that contradict the data;
     ///   `errSecDecode` for data that cannot be read.
     init(_ addition: Addition) throws(KeychainError) {
         let attributes = addition.attributes

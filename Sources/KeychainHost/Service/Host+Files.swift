@@ -108,7 +108,7 @@ extension Host {
 }
 
 extension KeychainChoice {
-    /// Nil where there is no default keychain.
+    /// The result of `path`; nil where there is no default keychain.
     fileprivate static func unlessMissing(
         _ path: () throws(KeychainError) -> String
     ) throws(KeychainError) -> String? {
@@ -120,9 +120,9 @@ extension KeychainChoice {
 }
 
 extension KeychainSession {
-    /// The file of an identifier.
+    /// The keychain file that has an identifier.
     ///
-    /// - Throws: `errSecNoSuchKeychain` for one of a card as well.
+    /// - Throws: `errSecNoSuchKeychain`, also for the identifier of a card.
     fileprivate func file(_ identifier: KeychainIdentifier) throws(KeychainError) -> LocalKeychain {
         guard let file = try keychain(identifier) as? LocalKeychain else { throw .noSuchKeychain(identifier) }
         return file

@@ -20,7 +20,7 @@ extension KeychainError {
 extension KeychainSession {
     /// The one item of a reference.
     ///
-    /// - Throws: `errSecItemNotFound`; for an item that is damaged or whose card is out, why it is not found.
+    /// - Throws: `errSecItemNotFound`; for a damaged item or one whose card is not inserted, the error that says so.
     func item(_ reference: PersistentReference) throws(KeychainError) -> Item {
         let query = Query(reference)
         let outcome = try searchList.items(matching: query, for: client)
@@ -37,7 +37,7 @@ extension KeychainSession {
         throw KeychainError(.itemNotFound)
     }
 
-    /// The item of a key on a card, be the card in a reader or not.
+    /// The item of a key on a card, whether or not the card is in a reader.
     ///
     /// - Throws: as ``item(_:)`` does.
     func tokenKeyItem(_ reference: PersistentReference) throws(KeychainError) -> Item {
@@ -48,7 +48,7 @@ extension KeychainSession {
         return item
     }
 
-    /// The item of a key that a reference names by itself, or by its identity.
+    /// The item of a key that a reference names directly, or by its identity.
     func keyItem(_ reference: PersistentReference) throws(KeychainError) -> Item {
         guard reference.itemClass == .identity else { return try item(reference) }
         let outcome = try searchList.identities(matching: Query(reference), for: client)
@@ -56,7 +56,7 @@ extension KeychainSession {
         return try item(reference.retyped(as: .certificate)).withoutKey()
     }
 
-    /// The card that a query names and that is known, but in no reader.
+    /// The known card that a query names, if it is in no reader.
     func absentCards(_ query: Query) -> [Missing] {
         guard let token = query.tokenID, let card = absentTokens().first(where: { $0.isIdentified(by: token) }) else {
             return []

@@ -12,9 +12,9 @@ public final class Host: KeychainService {
     let keychains: any HostedKeychains
     /// The client's access groups, and the roots that it trusts.
     private let client: SearchClient
-    /// Asks questions of the host.
+    /// Asks where a request leaves questions to the host.
     private let prompter: any Prompter
-    /// Has the client ask.
+    /// Asks where a request leaves questions to its client.
     private let clientPrompter: any Prompter
     let requests = RequestTable()
     private let contexts = AuthenticationTable()
@@ -47,7 +47,7 @@ public final class Host: KeychainService {
 
     // MARK: Requests
 
-    /// A request's way to the keychains.
+    /// The keychains of a request, with its ticket and its purpose.
     struct Visit {
         let session: KeychainSession
         let ticket: RequestTicket
@@ -56,7 +56,7 @@ public final class Host: KeychainService {
         func use(_ standard: String) -> String { purpose ?? standard }
     }
 
-    /// - Parameter token: whether the request is about something on a token, or in a file; nil for either.
+    /// - Parameter token: true for a request about something on a token, false for one about something in a file; nil for either.
     func visit<Result: Sendable>(
         _ context: RequestContext, onToken token: Bool? = nil, _ body: (Visit) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
@@ -69,7 +69,7 @@ public final class Host: KeychainService {
         }
     }
 
-    /// The authentication context of a request, for operations on its keychains beside the face.
+    /// The authentication context of a request, for operations on its keychains that are not in ``KeychainService``.
     ///
     /// - Throws: `errSecAllocate` where the client has too many.
     package func authentication(of context: RequestContext) throws(KeychainError) -> AuthenticationContext {
@@ -108,7 +108,7 @@ public final class Host: KeychainService {
     public func keychain(
         _ identifier: KeychainIdentifier, _ context: RequestContext
     ) throws(KeychainError) -> KeychainDetails {
-        // Modules may show a card as well, and a card that is in no reader is told by its driver.
+        // Modules may show a card as well, and a driver remembers a card that is in no reader.
         try visit(context, onToken: !identifier.isLocal) { visit throws(KeychainError) in
             try visit.session.details(of: identifier)
         }

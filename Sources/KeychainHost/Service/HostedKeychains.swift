@@ -18,7 +18,7 @@ protocol HostedKeychains: Sendable {
 
     /// Locks all files.
     ///
-    /// - Returns: those that could not be locked.
+    /// - Returns: the files that could not be locked.
     func lockFiles() throws(KeychainError) -> [Missing]
 
     /// The settings that choose keychains.

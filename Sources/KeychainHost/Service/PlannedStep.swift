@@ -17,7 +17,7 @@ enum PlannedStep {
             if case .added(let step) = self { step } else { nil }
         }
 
-        /// - Parameter results: those of all steps that follow, of which an added half takes the first.
+        /// - Parameter results: the remaining results, of which an added half takes the first.
         fileprivate func item(_ results: inout ArraySlice<KeychainStep.Result>) -> Item? {
             switch self {
             case .present(let item): item
@@ -35,7 +35,7 @@ enum PlannedStep {
 }
 
 extension ChangeResult {
-    /// - Parameter results: those of the steps that were planned.
+    /// - Parameter results: the results of the planned steps.
     init(_ results: [KeychainStep.Result], of planned: [PlannedStep]) {
         self.init()
         var results = results[...]
@@ -60,7 +60,7 @@ extension ChangeResult {
 
 // Keychain semantics 1.8, "add".
 extension KeychainSession {
-    /// The addition of an identity, once it is known to be open to the client.
+    /// Plans the addition of an identity, once its access group is known to be open to the client.
     ///
     /// - Throws: `errSecDuplicateItem` where both halves are there already, or the key is, with another protection than is asked for.
     func plan(_ addition: IdentityAddition, purpose: String?) throws(KeychainError) -> PlannedStep {
@@ -87,7 +87,7 @@ extension KeychainSession {
         return .identity(certificate: .present(present), key: key)
     }
 
-    /// The private key of an identity that is added; the keychain is unlocked for one that is not there yet.
+    /// Plans the private key of an identity that is added. Unlocks the keychain for a key that is not there yet.
     private func half(
         _ key: IdentityAddition.Key, of certificate: Certificate, _ attributes: Attributes, to keychain: any Keychain,
         use: String
@@ -117,9 +117,9 @@ extension KeychainSession {
         return .added(.add(new, to: keychain))
     }
 
-    /// The private key of an item, to be stored elsewhere. It is protected there no less.
+    /// A copy of an item's private key, to be stored elsewhere and at least as protected as the key.
     ///
-    /// - Throws: `errSecDataNotAvailable` for one that stays where it is.
+    /// - Throws: `errSecDataNotAvailable` for a key that is not extractable.
     func copy(of item: Item, _ attributes: Attributes, use: String) throws(KeychainError) -> NewItem {
         let name = item.label.flatMap { $0.isEmpty ? nil : " '\($0)'" } ?? ""
         guard item.isPrivateKey else {
@@ -128,7 +128,7 @@ extension KeychainSession {
         guard item[.isExtractable]?.isTrue ?? true else {
             throw KeychainError(.dataNotAvailable, "the key\(name) cannot be read out")
         }
-        // An addition that cannot be carried out is refused before anybody is asked.
+        // An addition that cannot be carried out is refused before a person is asked.
         let protected = try KeyProtection(of: item.attributes).strengthened(by: attributes)
         guard let encoded = try secret(of: item, use: use) else {
             throw KeychainError(.itemNotFound, "the key\(name) is in no keychain here")

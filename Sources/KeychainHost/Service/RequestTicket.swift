@@ -3,7 +3,7 @@ internal import KeychainModel
 internal import SecureBytes
 internal import Synchronization
 
-/// A request that is under way: whether it goes on, and what wakes it.
+/// A request that is under way: its time limit, and whether it is cancelled.
 final class RequestTicket: Sendable {
     /// Sent once the request is cancelled.
     let signal = Signal()
@@ -35,7 +35,7 @@ final class RequestTicket: Sendable {
 final class RequestTable: Sendable {
     private let tickets = Mutex<[RequestNumber: RequestTicket]>([:])
 
-    /// Answers a request. Of several with one number, only the last can be cancelled.
+    /// Answers a request. Of several requests with one number, only the last can be cancelled.
     func run<Result: Sendable>(
         _ context: RequestContext, _ body: (RequestTicket) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
@@ -55,7 +55,7 @@ final class RequestTable: Sendable {
     func cancel(_ number: RequestNumber) { tickets.withLock { $0[number] }?.cancel() }
 }
 
-/// Asks on behalf of a request, and no longer than it lasts.
+/// Asks on behalf of a request, until the request is cancelled or its time is over.
 struct TicketPrompter: Prompter {
     let ticket: RequestTicket
     let prompter: any Prompter

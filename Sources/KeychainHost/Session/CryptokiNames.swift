@@ -20,21 +20,21 @@ extension LocalKeychain {
 
 /// The `CKA_ID` and `CKA_LABEL` of a keychain's items in PKCS #11.
 ///
-/// A certificate and the halves of its key have one id. On a token the driver tells it. In a file it is the tag that a program gave
-/// the key, else the alias that it gave the certificate, unless what has another key has it too; else the hash of the public key. A
-/// symmetric key, which has none, has its tag for an id, else its application label.
+/// A certificate and the halves of its key share one id. On a token the driver gives it. In a file it is the key's
+/// application tag, else the certificate's alias, unless an item of another key has the same; else the hash of the
+/// public key. The id of a symmetric key is its application tag, else its application label.
 package struct CryptokiItemNames {
-    /// By the hashes of public keys.
+    /// The ids by the hashes of public keys.
     private let tags: [[UInt8]: [UInt8]]
     /// The labels that carry a number, since another item has the same label.
     private let numberedLabels: [PersistentReference: String]
 
     /// - Parameters:
-    ///   - keys: all of the keychain.
-    ///   - certificates: all of the keychain, in its order.
+    ///   - keys: all keys of the keychain.
+    ///   - certificates: all certificates of the keychain, in its order.
     package init(keys: [Item], certificates: [Item]) {
         tags = CryptokiItemNames.tags(of: keys.filter { !$0.isSymmetricKey }, certificates)
-        // Keys have ids to tell them apart, save items of one key.
+        // Ids tell keys apart, but not several items of one key.
         let halves = Dictionary(grouping: keys) { [$0.publicKeyHash ?? [], [$0.isPrivateKey ? 1 : 0]] }
         numberedLabels = halves.values.reduce(into: CryptokiItemNames.numberedLabels(of: certificates)) {
             $0.merge(CryptokiItemNames.numberedLabels(of: $1)) { $1 }
@@ -56,7 +56,8 @@ package struct CryptokiItemNames {
         return hash.map { hash in tags[hash].map { [$0, hash] } ?? [hash] } ?? []
     }
 
-    /// Programs tell certificates apart by their labels, so that of equal ones the later have a number; so have items of one key.
+    /// The label of an item. Programs tell certificates apart by their labels, so the later ones of equal labels get a
+    /// number; so do items of one key.
     package func label(of item: Item) -> String {
         numberedLabels[item.reference] ?? CryptokiItemNames.plainLabel(of: item)
     }
@@ -71,7 +72,7 @@ package struct CryptokiItemNames {
 
     private static func tags(of keys: [Item], _ certificates: [Item]) -> [[UInt8]: [UInt8]] {
         var (tags, owners) = ([[UInt8]: [UInt8]](), [[UInt8]: Set<[UInt8]>]())
-        // Of those that do not agree the private half says how the pair is called.
+        // Where the names of a key's items differ, that of the private half counts.
         for item in keys.filter(\.isPrivateKey) + keys.filter({ !$0.isPrivateKey }) + certificates {
             let name = item.itemClass == .certificate ? item[.alias] : item[.applicationTag]
             guard let hash = item.publicKeyHash, let tag = name?.bytes, !tag.isEmpty else { continue }

@@ -18,7 +18,8 @@ extension KeychainSession {
                 authentication: authentication, sharedWith: searchList, verifying: verify)
         }
         do throws(KeychainError) { return try change() } catch {
-            // The secret of an item is bound to its attributes, and to be sealed anew. For a new one the keychains are open.
+            // The secret of an item is bound to its attributes, and is sealed anew with them. For a new secret the
+            // keychains are unlocked already.
             let updates = steps.compactMap(\.updateOfAttributes)
             guard error.code == .interactionNotAllowed, !updates.isEmpty else { throw error }
             for query in updates { try unlockKeychains(of: query, authentication) }

@@ -5,7 +5,7 @@ internal import TokenKit
 extension KeychainSession {
     /// The way that a search would go. Asks no person, and reads no secret.
     ///
-    /// - Throws: what the search itself throws for a query that cannot be honoured.
+    /// - Throws: the errors of the search itself for a query that cannot be honoured.
     func explain(_ query: Query, readingSecrets readsSecrets: Bool) throws(KeychainError) -> Explanation {
         let list = searchList(for: query)
         let identities =
@@ -17,7 +17,7 @@ extension KeychainSession {
         var visits: [Explanation.Visit] = []
         var count = 0
         for member in list.members {
-            // Nothing is asked of keychains behind the one in which the limit is reached.
+            // No secret would be read from keychains after the one in which the limit is reached.
             let isReached = query.limit.count.map { count >= $0 } ?? false
             let visit = visit(
                 member, of: list, query, identities, readingSecrets: readsSecrets && !isReached)
@@ -38,7 +38,7 @@ extension KeychainSession {
     }
 
     /// - Parameters:
-    ///   - identities: what was found of that class, wherever it is; nil where another one is searched for.
+    ///   - identities: the identities that were found in all keychains; nil for a search of another class.
     ///   - readsSecrets: whether the data of the matches would be read.
     private func visit(
         _ member: any Keychain, of list: SearchList, _ query: Query, _ identities: [Identity]?,

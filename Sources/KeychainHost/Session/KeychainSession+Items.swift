@@ -5,8 +5,9 @@ extension KeychainSession {
     /// The secret of an item: a password, a key's PKCS #8 or its bytes; nil for an item without one.
     ///
     /// - Parameter use: completes "password to …".
-    /// - Throws: `errSecNoSuchKeychain` if its keychain is neither in the search list nor open, `errSecDataNotAvailable` for what is on a
-    ///   token, `errSecInteractionNotAllowed` if a password is needed and nobody can be asked.
+    /// - Throws: `errSecNoSuchKeychain` if its keychain is neither in the search list nor open,
+    ///   `errSecDataNotAvailable` for an item on a token, `errSecInteractionNotAllowed` if a password is needed and no
+    ///   person can be asked.
     func secret(of item: Item, use: String) throws(KeychainError) -> Secret? {
         try keychain(item.keychain).secret(of: item, use: use, authentication: authentication)
     }

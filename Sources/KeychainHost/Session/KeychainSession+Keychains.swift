@@ -14,7 +14,7 @@ extension KeychainSession {
             }
             return defaultKeychain
         }
-        // A card is not asked for what is in a file.
+        // A card is not searched for the identifier of a file.
         let members = searchList.members.lazy.filter { !identifier.isLocal || !($0 is any CardKeychain) }
         let listed = members.compactMap { $0.part(identifiedBy: identifier) }.first
         guard let keychain = listed ?? openedKeychains().first(where: { $0.isIdentified(by: identifier) }) else {
@@ -23,7 +23,7 @@ extension KeychainSession {
         return keychain
     }
 
-    /// The keychains that a query visits. One that the query names and that is not there is left out.
+    /// The keychains that a query visits. A keychain that the query names and that does not exist is left out.
     func searchList(for query: Query) -> SearchList {
         if let identifiers = query.keychains {
             return SearchList(members: identifiers.compactMap { try? keychain($0) })
@@ -34,7 +34,7 @@ extension KeychainSession {
             locals: searchList.members.filter { !($0 is any CardKeychain) }, missing: searchList.missing)
     }
 
-    /// The keychains that a query names and that are not there.
+    /// The gaps for keychains that a query names and that do not exist.
     func absentKeychains(_ query: Query) -> [Missing] {
         var missing: [Missing] = []
         for identifier in query.keychains ?? [] {

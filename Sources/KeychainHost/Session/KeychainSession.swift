@@ -11,9 +11,9 @@ public struct KeychainSession: Sendable {
     public let authentication: AuthenticationContext
     /// The roots of chains for searches of trusted certificates.
     public let trustAnchors: TrustAnchors
-    /// The cards that were read before, be they in now or not.
+    /// The cards that were read before, whether or not they are inserted now.
     let knownTokens: @Sendable () -> [KnownToken]
-    /// The keychains that the process has opened, be they in the search list or not.
+    /// The keychains that the process has opened, whether or not they are in the search list.
     let openedKeychains: @Sendable () -> [any Keychain]
 
     public init(
@@ -33,7 +33,7 @@ public struct KeychainSession: Sendable {
 }
 
 extension KeychainSession {
-    /// Whom its searches are for.
+    /// The client of its searches.
     var client: SearchClient { SearchClient(accessGroups: accessGroups, trustAnchors: trustAnchors) }
 
     /// - Throws: `errSecMissingEntitlement` for a client without any group.

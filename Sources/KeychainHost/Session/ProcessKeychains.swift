@@ -6,7 +6,7 @@ public import TokenKit
 /// The keychains of one process: the cards in its readers and the files of the search list, each opened once, so that what
 /// was unlocked or verified stays so from call to call.
 ///
-/// It is the one way from readers and files to what a search visits; who makes it names the drivers.
+/// It is the one way from readers and files to the keychains that a search visits; its creator names the drivers.
 ///
 ///     let process = ProcessKeychains(drivers: StandardDrivers.all)
 ///     let list = try process.present().searchList
@@ -33,14 +33,14 @@ public final class ProcessKeychains: Sendable {
     }
 
     /// - Parameters:
-    ///   - recalls: whether drivers believe what was remembered of cards.
-    ///   - trace: who is told each command to a card, and its answer.
+    ///   - recalls: whether drivers use what is remembered of cards.
+    ///   - trace: receives each command to a card, and its answer.
     ///   - waitsOnce: whether a card that was waited for in vain is not waited for again.
-    ///   - drivers: for cards, with where they may remember what they read. Those that the user has disabled are not used;
-    ///     without any, all readers are left alone.
-    ///   - modules: where tokens come from beside; asked for once, when tokens are searched for the first time.
-    ///   - includesToken: which tokens of theirs are used.
-    ///   - readers: those to look for cards in.
+    ///   - drivers: makes the drivers for cards, given the caches in which they may remember what they read. Drivers
+    ///     that the user has disabled are not used; without any driver, all readers are left alone.
+    ///   - modules: further sources of tokens; asked for once, when tokens are searched for the first time.
+    ///   - includesToken: whether a token of a module is used.
+    ///   - readers: the readers to look for cards in.
     ///   - tellOfWait: tells a person that another program has a card.
     public init(
         _ preferences: KeychainPreferences = KeychainPreferences(), recalls: Bool = true,
@@ -72,7 +72,7 @@ public final class ProcessKeychains: Sendable {
         }
     }
 
-    /// The cards that are in and the files of the search list, and the others that are missing.
+    /// The inserted cards and the files of the search list, and the gaps for those that are missing.
     ///
     /// - Parameters:
     ///   - paths: files instead of the search list; one that cannot be opened is an error.
@@ -132,12 +132,12 @@ public final class ProcessKeychains: Sendable {
         }
     }
 
-    /// The files that are open, be they in the search list or not.
+    /// The files that are open, whether or not they are in the search list.
     func openedKeychains() -> [LocalKeychain] {
         state.withLock { Array($0.locals.values) }.filter(\.isValid)
     }
 
-    /// Keeps a keychain that was just created, and with it that it is unlocked.
+    /// Keeps a keychain that was just created, so that it stays unlocked.
     public func adopt(_ keychain: LocalKeychain) {
         state.withLock { $0.locals[keychain.path] = keychain }
     }
@@ -157,7 +157,8 @@ public final class ProcessKeychains: Sendable {
     /// Locks every file that was opened or is in the search list, here, in the login session, and in every program that has
     /// its key from there.
     ///
-    /// - Returns: those of the search list, and what could not be locked, a session that keeps no keys apart.
+    /// - Returns: the files of the search list, and the gaps for those that could not be locked; a kernel without
+    ///   keyrings is no gap.
     public func lockAll() throws(KeychainError) -> Outcome<[LocalKeychain]> {
         for keychain in state.withLock({ Array($0.locals.values) }) { keychain.lock() }
         var opened = try localKeychains()
@@ -192,7 +193,7 @@ public final class ProcessKeychains: Sendable {
             tellingOfBlockedPINs: { [blockedPINs] in blockedPINs.note(reader: $0) }, tellingOfWaits: tellOfWait)
     }
 
-    /// The cards that were read before, be they in now or not.
+    /// The cards that were read before, whether or not they are inserted now.
     public func knownTokens() -> [KnownToken] { drivers.flatMap { $0.knownTokens() } }
 
     /// A keychain for each reader, whose PIN state lasts from call to call; or the error of the readers.
@@ -227,8 +228,8 @@ public struct PresentKeychains: Sendable {
 
     public var searchList: SearchList { SearchList(tokens: tokens + modules, locals: locals, missing: missing) }
 
-    /// Leaves out copies of a keychain before them: both have the same id, so that a change of an item in one could
-    /// reach the other.
+    /// Leaves out keychains that are copies of an earlier one: both have the same id, so that a change of an item in
+    /// one could reach the other.
     fileprivate mutating func removeCopies() -> [Missing] {
         var originals: [KeychainIdentifier: LocalKeychain] = [:]
         var copies: [Missing] = []

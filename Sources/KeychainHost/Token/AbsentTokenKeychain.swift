@@ -5,7 +5,7 @@ public import TokenKit
 /// A card that was read before and is in no reader now, as a keychain: its certificates, and keys that say which card to
 /// insert. Keychain semantics 7.4.
 ///
-/// Only who asks for such cards puts them into a search list; they are never shown in place of one that is in.
+/// Such cards are in a search list only if a query asks for them, and are never shown in place of one that is inserted.
 public struct AbsentTokenKeychain: CardKeychain {
     private let token: KnownToken
 
@@ -13,8 +13,8 @@ public struct AbsentTokenKeychain: CardKeychain {
         self.token = token
     }
 
-    /// The known cards that are in none of the readers, by name. A failing reader may hide one, and a search of it says
-    /// so.
+    /// The known cards that are in none of the readers, by name. The card in a failing reader may be among them, and a
+    /// search of that reader says so.
     public static func all(of known: [KnownToken], besides present: [TokenKeychain]) -> [AbsentTokenKeychain] {
         let inserted = Set(present.compactMap { (try? $0.identity())?.id })
         return known.filter { !inserted.contains($0.identity.id) }

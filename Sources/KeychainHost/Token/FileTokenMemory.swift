@@ -7,18 +7,18 @@ public import TokenKit
 
 /// Remembers facts about tokens in files of a folder of the user's own.
 ///
-/// What cannot be read or written is simply not remembered. What anybody else could have written is not believed: the
-/// folder and its files must be this user's, and nobody else's to write; with a key, each file has an authentication code
-/// as well, so that a folder that was copied, restored or damaged tells nothing. Whoever can read and write as this user
-/// decides what is remembered. How much of it is believed is for the driver to say: PIV takes a remembered certificate where
-/// the first part of the card's answer is the same, and does not look at the rest, which may have the public key in it; a
-/// remembered key it takes until a signature shows that the card has another.
+/// A failure to read or write is not an error: nothing is remembered then. Content that another user could have written
+/// is not used: the folder and its files must belong to this user, and no one else may write to them; with a key, each
+/// file has an authentication code as well, so that a folder that was copied, restored or damaged yields nothing.
+/// Programs of this user can still change what is remembered, so each driver decides how far to trust it: PIV uses a
+/// remembered certificate if the first part of the card's answer is the same, without reading the rest, which may have
+/// the public key in it; it uses a remembered key until a signature shows that the card has another.
 public struct FileTokenMemory: TokenMemory {
-    /// Bytes that are remembered of one token at the most, for facts and for certificates.
+    /// The most bytes that are remembered of one token, for facts and for certificates.
     public static let standardLimit = 4096
     public static let certificateLimit = 1 << 18
 
-    /// Tokens that are remembered at the most.
+    /// The most tokens that ``all()`` reads.
     static let maximumCount = 256
 
     private static let keyLength = 32
@@ -31,8 +31,8 @@ public struct FileTokenMemory: TokenMemory {
 
     /// - Parameters:
     ///   - directory: made with mode 0700 when something is first remembered.
-    ///   - recalls: false to have everything found out, and remembered, anew.
-    ///   - limit: bytes that are remembered of one token at the most.
+    ///   - recalls: false to ignore what is remembered, and remember it anew.
+    ///   - limit: the most bytes that are remembered of one token.
     ///   - keyFile: where the key of the authentication codes is, outside of the folder; made when it is first needed.
     public init(
         directory: String, recalls: Bool = true, limit: Int = FileTokenMemory.standardLimit, keyFile: String? = nil
@@ -100,10 +100,10 @@ public struct TokenCaches: Sendable {
     public let certificates: FileTokenMemory
     /// The PINs that cards refused; nil where the user has no folder that is emptied when the machine is switched off.
     public let rejectedPINs: FileTokenMemory?
-    /// Whether a card has to show that it holds the key by which it is known before it is given a PIN.
+    /// Whether a card has to prove, before it gets a PIN, that it holds the key that identifies it.
     public let provesBeforePIN: @Sendable () -> Bool
 
-    /// - Parameter recalls: false to have everything found out, and remembered, anew.
+    /// - Parameter recalls: false to ignore what is remembered, and remember it anew.
     public init(
         in directories: Directories, recalls: Bool = true,
         provesBeforePIN: @escaping @Sendable () -> Bool = { false }

@@ -1,9 +1,9 @@
 public import KeychainModel
 internal import TokenKit
 
-// Keychain semantics 7.4: who asks for it sees cards that are known and in no reader.
+// Keychain semantics 7.4: known cards that are in no reader are shown only to a client that asks for them.
 extension KeychainSession {
-    /// The private key of an item that was found; what uses one on a card that is out says which to insert.
+    /// The private key of an item that was found. Using a key on an absent card fails with an error that names the card.
     ///
     /// - Throws: `errSecItemNotFound` where it is no longer there.
     public func key(of item: Item) throws(KeychainError) -> any KeychainKey {
@@ -13,14 +13,14 @@ extension KeychainSession {
         throw KeychainError(.itemNotFound, "the key is no longer where it was found")
     }
 
-    /// Private keys of cards that are known and in no reader; what uses one says which card to insert.
+    /// Private keys of known cards that are in no reader. Using one fails with an error that names the card to insert.
     public func absentKeys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] {
         var keys: [any KeychainKey] = []
         for token in absentTokens() { keys += try token.keys(selector) }
         return keys
     }
 
-    /// The cards that are known and in no reader.
+    /// The known cards that are in no reader.
     @Sendable func absentTokens() -> [AbsentTokenKeychain] {
         AbsentTokenKeychain.all(of: knownTokens(), besides: searchList.members.compactMap { $0 as? TokenKeychain })
     }

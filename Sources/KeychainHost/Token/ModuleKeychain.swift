@@ -3,18 +3,19 @@ public import TokenKit
 
 /// The tokens of a module of another maker, as a read-only keychain.
 ///
-/// The module is asked when a query may find something in it, and not before. A card that a driver of this program reads by
-/// itself is left to that.
+/// The module is asked only when a query may find something in it. A card that a driver of this program reads by itself
+/// is left to that driver.
 public struct ModuleKeychain: CardKeychain {
     public let module: any TokenModule
 
-    /// Whether a token is one of those that are used.
+    /// Whether a token is used.
     private let includes: @Sendable (TokenKeychain) -> Bool
 
     /// Whether a card in a reader of that name is read without the module.
     private let isReadOtherwise: @Sendable (String) -> Bool
 
-    /// Whether every card that is in a reader is, or is held by another program, for which the module would wait as well.
+    /// Whether every inserted card is read without the module, or is held by another program, for which the module
+    /// would wait as well.
     private let areAllReadOtherwise: @Sendable () -> Bool
 
     public init(
@@ -92,7 +93,7 @@ public struct ModuleKeychain: CardKeychain {
 
     public func isIdentified(by identifier: KeychainIdentifier) -> Bool { part(identifiedBy: identifier) != nil }
 
-    /// Each token has its own.
+    /// Nil, since each token has its own count.
     public func triesLeft() -> Int? { nil }
 
     public var status: KeychainStatus { .readable }

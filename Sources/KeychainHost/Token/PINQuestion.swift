@@ -8,9 +8,9 @@ package import TokenKit
 ///     var question = PINQuestion(.pin, use: "sign", slot: slot, insertion: insertion, authentication: context)
 ///     try question.present { (pin, lastTry) in try slot.verify(pin, lastTry: lastTry, at: insertion) }
 ///
-/// A PIN that the context carries is the program's answer: where the card refuses it, nobody is asked for another. Without
-/// one the reader's own keys come first, where it has any. The card is held while a PIN is presented, never while a person
-/// is asked here.
+/// A PIN that the context carries is the program's answer: if the card refuses it, no person is asked for another.
+/// Without one, the reader's own keys come first, if it has any. The card is held while a PIN is presented, never while
+/// a person is asked here.
 package struct PINQuestion {
     private let kind: PINKind
     private let use: String?
@@ -19,14 +19,14 @@ package struct PINQuestion {
     private let authentication: AuthenticationContext
     private var failure: String?
 
-    /// The number of questions so far. The prompter may be a program that has one answer and no person behind it, as
-    /// pinentry may.
+    /// The number of questions so far, which is limited: a prompter such as pinentry may be a program that always gives
+    /// the same answer.
     private var timesAsked = 0
 
     /// Whether the last answer was the context's.
     private var isFromContext = false
 
-    /// Whether the PIN may be typed on the reader's keys: not where they have failed, and not where it is more than presented.
+    /// Whether the PIN may be typed on the reader's keys: not after these have failed, nor where the PIN is more than presented.
     private var allowsPINPad: Bool
 
     /// Whether the last answer was one that the card had refused before.
@@ -38,13 +38,13 @@ package struct PINQuestion {
     /// Whether the answer may spend the last try.
     private(set) var lastTry: LastTry
 
-    /// Why the card or its driver refused the last answer; nil where the question was not answered.
+    /// The error with which the card or its driver refused the last answer; nil where the question was not answered.
     package private(set) var refusal: TokenError?
 
     /// - Parameters:
     ///   - kind: which of the card's secrets.
     ///   - use: completes "PIN to …".
-    ///   - allowsPINPad: whether all that the card is to do with it is to verify it.
+    ///   - allowsPINPad: whether the card only verifies the answer.
     package init(
         _ kind: PINKind, use: String?, slot: any TokenBackend, insertion: TokenInsertion,
         authentication: AuthenticationContext, allowsPINPad: Bool = true
@@ -65,7 +65,7 @@ package struct PINQuestion {
 
     /// Asks until `body` has presented the answer, or asking again cannot help.
     ///
-    /// - Throws: why nobody is asked, or asked again; ``refusal`` has what the card said.
+    /// - Throws: the reason why no person is asked, or asked again; ``refusal`` has the card's error.
     package mutating func present<Result: ~Copyable>(
         _ body: (borrowing PIN, LastTry) throws(TokenError) -> Result
     ) throws(KeychainError) -> Result {
@@ -90,7 +90,7 @@ package struct PINQuestion {
         guard isFromContext || usesPINPad || authentication.prompter.canAsk else {
             throw .cannotAsk(PromptRequest(purpose, subject: subject, use: use), by: authentication.prompter)
         }
-        // The tries are looked up here only for a person to see. VERIFY looks at them by itself.
+        // The tries are looked up here only to show them to a person. VERIFY checks them by itself.
         let triesLeft = authentication.prompter.canConfirm || rules.isTypedOnToken ? try look(rules) : nil
         try obtainConsent(triesLeft: triesLeft)
         if isFromContext, let held = authentication.credential(.pin) { return PIN(held) }
@@ -155,7 +155,7 @@ package struct PINQuestion {
         }
     }
 
-    /// Looks at the card: which it is, and how many tries are left.
+    /// Reads from the card which one it is, and how many tries are left.
     private mutating func look(_ rules: PINRules) throws(KeychainError) -> Int? {
         do throws(TokenError) {
             let status = try slot.status(of: kind, at: insertion, isBeforePIN: true)

@@ -75,7 +75,7 @@ package struct TokenItems {
     /// A key item. The key never leaves its card, and its driver tells its operations (keychain semantics 1.10, "token
     /// key").
     ///
-    /// One of a kind that nobody here knows is listed all the same.
+    /// A key of an unknown kind is listed as well.
     private func key(_ key: TokenKey, of object: TokenObject) -> Item {
         let hash = TokenItems.publicKeyHash(of: object)
         let inferred: Attributes =
@@ -131,7 +131,7 @@ package struct TokenItems {
     static func publicKeyHash(of object: TokenObject) -> [UInt8]? {
         guard let key = object.key else { return nil }
         if let publicKey = try? PublicKey(spki: key.publicKey) { return publicKey.keyHash }
-        // A certificate tells the hash of its key whatever kind that is.
+        // A certificate gives the hash of its key for any kind of key.
         guard let certificate = object.certificate.flatMap({ try? Certificate(der: $0) }) else { return nil }
         return certificate.spki == key.publicKey ? certificate.keyHash : nil
     }

@@ -3,7 +3,7 @@ public import KeychainModel
 internal import SecureBytes
 public import TokenKit
 
-/// A card's PIN, as `lock`, `unlock` and "change password" have it for a card.
+/// A card's PIN: `lock`, `unlock` and "change password" for a card.
 extension TokenKeychain {
     /// The state of the PIN and the unblocking key. Costs no try.
     public func status(of kind: PINKind) throws(KeychainError) -> PINStatus {
@@ -77,7 +77,7 @@ extension TokenKeychain {
         }
     }
 
-    /// Resets the card: no program's PIN counts any more. Keys are to be listed anew.
+    /// Resets the card: no program's PIN counts any more, and keys have to be listed anew.
     ///
     /// - Throws: `errSecNoSuchKeychain` where there is no card.
     public func lock() throws(KeychainError) {
@@ -126,7 +126,7 @@ extension TokenKeychain {
         }
     }
 
-    /// - Throws: where the token's own tool changes its PIN, before anybody is asked for one.
+    /// - Throws: an error for a token whose PIN only its own tool changes, before a person is asked for one.
     private func insertionOfManagedPIN() throws(KeychainError) -> TokenInsertion {
         let insertion = try insertion()
         guard slot.pinRules(at: insertion).isManagedHere else {

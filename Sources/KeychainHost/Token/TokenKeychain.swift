@@ -81,7 +81,7 @@ public struct TokenKeychain: CardKeychain {
         switch selector {
         case .name(let name):
             return try ifFound { () throws(TokenError) in try slot.inventory(.object(TokenObjectID(name))) }
-        // Only of a card that is known by its name is anything remembered.
+        // `contents` identifies the card first: what is remembered of a card is found by its identity.
         case .signer(let name):
             return try ifFound { () throws(TokenError) in try slot.contents { _ in .privateKey(TokenObjectID(name)) } }
         case .label, .publicKeyHash: return try slot.inventory(.all)
@@ -113,7 +113,7 @@ public struct TokenKeychain: CardKeychain {
 // MARK: What a query is about
 
 extension Query {
-    /// The objects that must be read for the answer; nil for none, since the query is about other tokens.
+    /// The objects that must be read for the answer; nil if the query is about other tokens.
     fileprivate func selection(on token: TokenID) -> TokenSelection? {
         let id = token.description
         guard includes(KeychainIdentifier(rawValue: id)) else { return nil }
@@ -125,14 +125,14 @@ extension Query {
 }
 
 extension KeySelector {
-    /// Whether an object is one that the query means.
+    /// Whether the selector means an object.
     fileprivate func isFor(_ object: TokenObject) -> Bool {
         switch self {
         case .name, .signer: true
         case .label(let label): object.keyLabel == label
         case .publicKeyHash(let hash): TokenItems.publicKeyHash(of: object) == hash
         case .reference(let reference):
-            // The name of an object includes the hash of its key: after an exchange of the key the reference finds none.
+            // The name of an object includes the hash of its key: once the key has been replaced, the reference finds nothing.
             if case .token(_, let name) = reference.target {
                 TokenItems.name(of: object.id, TokenItems.publicKeyHash(of: object)) == name
             } else {
@@ -141,7 +141,7 @@ extension KeySelector {
         }
     }
 
-    /// Whether the query names one key of a token, so that nothing else is read.
+    /// Whether the selector names one key of a token, so that nothing else is read.
     fileprivate var namesTokenKey: Bool {
         switch self {
         case .name, .signer: true

@@ -4,7 +4,7 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-/// A private key on a card, be it in a reader or not.
+/// A private key on a card, whether or not the card is in a reader.
 protocol TokenObjectKey: KeychainKey {
     var object: TokenObject { get }
     var key: TokenKey { get }
@@ -46,7 +46,7 @@ struct TokenKeychainKey: TokenObjectKey {
         }
         var question = self.question(use, authentication)
         return try question.present { (pin, lastTry) throws(TokenError) in
-            // The card waits for a PIN that is typed on the reader, and not for a touch.
+            // While a PIN is typed on the reader, the card waits for it and not for a touch.
             let notice = pin.origin == .typed ? nil : touch
             return try slot.perform(operation, presenting: pin, lastTry: lastTry, at: insertion, notice: notice)
         }
@@ -54,7 +54,7 @@ struct TokenKeychainKey: TokenObjectKey {
 }
 
 extension TokenKeychainKey {
-    /// Not where the PIN is typed on the reader or the token, which present it at once.
+    /// Asks for no PIN that is typed on the reader or the token, which would present it at once.
     func askAhead(use: String, authentication: AuthenticationContext) throws(KeychainError) {
         guard key.pinPolicy != .never, !authentication.hasCredential(.pin),
             !slot.pinRules(at: insertion).isTypedOnToken, !slot.takesTypedPIN(at: insertion)
@@ -84,7 +84,7 @@ extension TokenKeychainKey {
 }
 
 extension TokenKey {
-    /// A token's driver pads; messages are hashed before it, and derivations are done after it.
+    /// Whether the token's driver does the algorithm. The driver pads; hashing a message and deriving a key are done outside of it.
     func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
         switch (operation, algorithm) {
         case (.sign, .signature): usage.contains(.sign)

@@ -6,8 +6,8 @@ public import TokenKit
 
 /// The way to PINs and passwords: a prompter, and the values that a program has given in advance.
 ///
-/// It is made once and used for any number of operations. What was put in comes before any question, and is forgotten
-/// once a card or keychain refused it: nothing is sent twice. Keychain semantics 3.3 and 4.4.
+/// It is made once and used for any number of operations. A credential that was set is used before any question, and is
+/// forgotten once a card or keychain refused it: nothing is sent twice. Keychain semantics 3.3 and 4.4.
 public struct AuthenticationContext: Sendable {
     public let prompter: any Prompter
 
@@ -16,10 +16,10 @@ public struct AuthenticationContext: Sendable {
 
     private let lookForCards: @Sendable () -> [TokenKeychain]
     private let credentials: Credentials
-    /// Whether presence that was shown once counts for the items after it.
+    /// Whether one proof of presence counts for later items as well.
     private var remembersPresence = false
 
-    /// - Parameter cards: those that may open a keychain which is bound to one of them; looked for where there is one.
+    /// - Parameter cards: the cards that may open a keychain which is bound to one of them; looked for only for such a keychain.
     public init(
         prompter: any Prompter = NoPrompter(), lastTry: LastTry = .keep,
         cards: @autoclosure @escaping @Sendable () -> [TokenKeychain] = []
@@ -46,12 +46,12 @@ public struct AuthenticationContext: Sendable {
     /// Whether a script answers, which is asked each question once.
     var hasOneAnswer: Bool { prompter.canAsk && !prompter.canAskAgain }
 
-    /// Asks for a password of another thing than the keychain, be that unlocked before or after.
+    /// Asks for a password other than the keychain's, whether the keychain is unlocked before or after.
     public func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret {
         try prompter.askForAnother(request)
     }
 
-    /// Leaves the first line of a ``SecretSource`` to the keychain that was unlocked before.
+    /// Skips the first line of a ``SecretSource``, if it is unread: it is for the keychain that was unlocked before.
     public func leaveFirstLine() throws(KeychainError) {
         try (prompter as? SecretSource)?.leaveFirstLine()
     }
@@ -59,7 +59,7 @@ public struct AuthenticationContext: Sendable {
     /// The cards that may open a keychain which is bound to one of them, as they are now.
     var cards: [TokenKeychain] { lookForCards() }
 
-    /// Puts in a credential, in place of one it had of the kind.
+    /// Sets a credential, replacing an earlier one of the kind.
     public func setCredential(_ secret: consuming Secret, _ kind: CredentialKind) {
         credentials.set(secret, kind)
     }

@@ -20,13 +20,13 @@ public struct CardBinding: Sendable, Hashable {
     public let publicKey: [UInt8]
     let algorithm: KeyAlgorithm
 
-    /// The key by which the card is known before its PIN is asked for; nil where it had none, and in bindings of older layouts.
+    /// The key that identifies the card before its PIN is asked for; nil where it had none, and in bindings of older layouts.
     public let proof: ProofKey?
 
     /// The input of the card's key: a ciphertext, or a public key.
     private(set) var exchange: [UInt8] = []
-    /// Nothing, sealed under the keychain's key together with the card and its key: unique as a salt has to be, and made by
-    /// a holder of the keychain's key alone.
+    /// An empty text, sealed under the keychain's key together with the card and its key: unique, as a salt has to be,
+    /// and only a holder of the keychain's key can make it.
     private(set) var salt: [UInt8] = []
     private(set) var wrapped: [UInt8] = []
 
@@ -37,7 +37,7 @@ public struct CardBinding: Sendable, Hashable {
     public var keyName: String { reference.tokenObject?.rawValue ?? "" }
 }
 
-// As the keychain's file has it.
+// The stored form.
 extension CardBinding {
     /// - Returns: nil for an algorithm or a proof that this program cannot have written.
     init?(_ row: CardBindingRow) {
@@ -86,7 +86,7 @@ extension CardBinding {
     /// The binding of the same card to another key of the keychain. The card need not be present.
     ///
     /// - Parameter old: the key that it is bound to.
-    /// - Returns: nil for a binding that the holder of the old key has not made: the card in it may be anybody's.
+    /// - Returns: nil for a binding that no holder of the old key has made: the card in it may belong to anyone.
     func renewed(
         sealing secret: borrowing Secret, of keychain: UniqueID, insteadOf old: borrowing Secret
     ) throws(KeychainError) -> CardBinding? {
@@ -108,9 +108,9 @@ extension CardBinding {
         }
     }
 
-    /// The keychain's key, by the card's.
+    /// The keychain's key, opened with the card's key.
     ///
-    /// - Throws: `errSecDataNotAvailable` where what is stored was altered, or is not for this key.
+    /// - Throws: `errSecDataNotAvailable` where the binding was altered, or is not for this key.
     func open(
         with key: any KeychainKey, of keychain: UniqueID, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
@@ -137,7 +137,7 @@ extension CardBinding {
 
     // MARK: - How
 
-    /// Best first.
+    /// The algorithms of bindings, best first.
     private static let algorithms: [KeyAlgorithm] = [
         .encryption(.oaep(.sha256)), .encryption(.pkcs1), agreement,
     ]
@@ -153,7 +153,7 @@ extension CardBinding {
         let exchange: [UInt8]
     }
 
-    /// A secret that only the holder of the private key comes to, by what he is given.
+    /// A new secret, and the input from which only the holder of the private key obtains it.
     private static func secret(
         for key: PublicKey, _ algorithm: KeyAlgorithm
     ) throws(CryptoError) -> SharedSecret {
@@ -173,14 +173,15 @@ extension CardBinding {
         try key.encrypt(secret.bytes, using: encryption)
     }
 
-    /// The wrapping key, derived from both public keys (SP 800-56A §5.8.2) and its purpose.
+    /// The wrapping key, derived from the shared secret, and bound to its purpose, the public key and the exchanged
+    /// value (SP 800-56A §5.8.2).
     private func wrappingKey(_ shared: borrowing Secret) throws(CryptoError) -> Secret {
         try HKDF.deriveKey(
             from: shared, salt: salt, info: Array("tokenkit card binding 1".utf8) + publicKey + exchange,
             count: WrappedKey.keyLength)
     }
 
-    /// The card and its key, as the salt vouches for them.
+    /// The card and its key, which the salt authenticates.
     private func origin(_ keychain: UniqueID) -> AssociatedData {
         var data = AssociatedData("keychain card binding origin 1", keychain: keychain)
         for part in [reference.encoded(), Array(label.utf8), publicKey, Array(algorithm.rawValue.utf8)] {

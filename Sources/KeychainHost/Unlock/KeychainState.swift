@@ -4,7 +4,7 @@ internal import SecureBytes
 internal import Synchronization
 internal import TokenKit
 
-/// An open keychain and who may use it: one thread at a time, of the program's own and the timer's.
+/// An open keychain, which one thread at a time uses: one of the program's own, or the timer's.
 final class KeychainState: Sendable {
     let notifier: ChangeNotifier
     private let isReadOnly: Bool
@@ -22,7 +22,7 @@ final class KeychainState: Sendable {
         try opened.withLock(body)
     }
 
-    /// Locks if it is time; the milliseconds until that is to be looked at again, nil for never.
+    /// Locks if it is time. Returns the milliseconds until the next check, nil for never.
     func timeToNextCheck() -> Int64? {
         withLock { opened in
             lockIfOver(&opened)
@@ -30,7 +30,8 @@ final class KeychainState: Sendable {
         }
     }
 
-    /// Locks if it is time, and writes that down. That the session has lost the key, all notice who had it from there.
+    /// Locks if it is time, and records that. Every process that shares the session's key notices its loss, but only
+    /// one records it.
     func lockIfOver(_ opened: inout KeychainConnection) {
         guard !opened.isKeyLost else {
             opened.lock()
@@ -41,7 +42,7 @@ final class KeychainState: Sendable {
     }
 
     /// Records for watchers that the keychain was locked or unlocked. Without watchers nothing is written, so that
-    /// reading one secret costs no write. A failing record changes nothing about the event.
+    /// reading one secret costs no write. A failure to record is ignored.
     func record(_ kind: KeychainEvent.Kind, in opened: borrowing KeychainConnection, unlessAfter known: Int64? = nil) {
         guard !isReadOnly, notifier.hasListeners else { return }
         opened.record(kind, unlessAfter: known)

@@ -7,12 +7,12 @@ public import SecureBytes
 extension LocalKeychain {
     /// The item as it is stored: its secret under the context's application password where its access control says so.
     ///
-    /// - Parameter cost: what one guess at the application password is to cost.
-    /// - Throws: `errSecInteractionNotAllowed` where the password is neither there nor can be asked for.
+    /// - Parameter cost: the cost of one guess at the application password.
+    /// - Throws: `errSecInteractionNotAllowed` where the password is neither given nor can be asked for.
     func prepared(
         _ item: NewItem, authentication: AuthenticationContext, cost: ScryptCost
     ) throws(KeychainError) -> NewItem {
-        // The key is not needed for it, but an item that is added without is under no seal.
+        // The item can be stored without the keychain's key, but would have no seal.
         if !item.isSealed, isLocked { _ = try? unlockFromSession() }
         guard try AccessControl(of: item.attributes)?.wantsApplicationPassword == true, let shared = item.secret else {
             return item
@@ -35,7 +35,7 @@ extension LocalKeychain {
                 else { continue }
                 sealed.byItem[id] = try seal(shared.secret, of: item, authentication).copied()
             } catch {
-                // The change itself leaves it out, or says so.
+                // The change itself leaves the damaged item out, or reports it.
                 guard error.code == .decode else { throw error }
             }
         }
@@ -69,7 +69,7 @@ extension LocalKeychain {
         }
     }
 
-    /// The secret of an item, or nil if it was stored without one; whatever its access control asks for is asked for.
+    /// The secret of an item, or nil if it was stored without one; asks for what its access control requires.
     ///
     /// - Parameter use: completes "password to …".
     /// - Throws: as ``secret(of:)`` does; `errSecAuthFailed` where password, PIN or application password is wrong.
@@ -79,7 +79,7 @@ extension LocalKeychain {
         try secret(of: reference, leaving: true, use: use, authentication: authentication)
     }
 
-    /// The bytes of a key, for use and not to be given away.
+    /// The bytes of a key, for operations only.
     func keyMaterial(
         of reference: PersistentReference, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret? {
@@ -116,7 +116,7 @@ extension LocalKeychain {
         }
     }
 
-    /// A password that turns out to be wrong is forgotten.
+    /// Runs `body` with the application password, which is forgotten if it is wrong.
     private func withApplicationPassword(
         _ request: PromptRequest, _ authentication: AuthenticationContext,
         _ body: (borrowing Secret, UniqueID) throws(KeychainError) -> Secret

@@ -9,15 +9,16 @@ extension LocalKeychain {
     /// Writes all items that may leave this device to a new file, with their secrets encrypted as they are. Other
     /// programs can write meanwhile, and the keychain may be locked.
     ///
-    /// - Throws: `errSecDuplicateKeychain` if anything is at `path`, `errSecDiskFull`; then nothing is there.
+    /// - Throws: `errSecDuplicateKeychain` if anything is at `path`, `errSecDiskFull`; no backup is left then.
     public func backUp(to path: String) throws(KeychainError) -> BackupCount {
-        // A folder that is not there may be a disk that is not, where nobody would look for the backup later.
+        // No folder is made: a missing one may belong to a disk that is missing, and a backup in a new one would not be
+        // found later.
         let file = try KeychainFile(new: path, makesFolders: false)
         try file.checkAbsent()
         return try use { opened throws(KeychainError) in try opened.backUp(to: file) }
     }
 
-    /// Whether a file says that it is a keychain or a backup, be it damaged or not. The database file format, 1.3.
+    /// Whether a file's header says that it is a keychain or a backup, even a damaged one (SQLite database file format, 1.3).
     public static func isKeychain(_ path: String) -> Bool {
         let file = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { return false }
@@ -28,22 +29,21 @@ extension LocalKeychain {
         return header.starts(with: Array("SQLite format 3\0".utf8)) && application == Migrations.applicationID
     }
 
-    /// Sees to it that a file is a backup, before anybody is asked for its password.
+    /// Checks that a file is a backup, before a person is asked for its password.
     ///
-    /// - Throws: `errSecInvalidKeychain` for any other file, and what ``open(_:)`` has against its place.
+    /// - Throws: `errSecInvalidKeychain` for any other file, and the errors of ``open(_:)`` for its path.
     public static func checkBackup(_ backup: String) throws(KeychainError) {
         do throws(KeychainError) { try KeychainFile.check(backup) } catch { throw error.ofBackup }
     }
 
-    /// Makes a keychain of a backup, unlocked, once every item in it has been checked.
+    /// Restores a keychain from a backup, unlocked, once every item in it has been checked.
     ///
-    /// It stands for its original: its id, the references of its items and what is said of it elsewhere hold on, whatever the
-    /// file is called now. Beside its original it is another keychain, with an id of its own, and its items have references
-    /// of their own.
+    /// It replaces its original: its id, the references of its items and mentions of it elsewhere stay valid, whatever
+    /// the name of the new file. Beside its original it is another keychain, with an id and item references of its own.
     ///
     /// - Parameter others: the keychains that are used beside it.
     /// - Throws: `errSecDuplicateKeychain` if anything is at `path`, `errSecAuthFailed` for a wrong password,
-    ///   `errSecInvalidKeychain` for a backup that is damaged; then nothing is there.
+    ///   `errSecInvalidKeychain` for a backup that is damaged; no keychain is left then.
     public static func restore(
         _ backup: String, to path: String, password: borrowing Secret, beside others: [KeychainIdentifier] = []
     ) throws(KeychainError) -> LocalKeychain {

@@ -10,9 +10,9 @@ extension LocalKeychain {
         try use { opened throws(KeychainError) in try CardBinding.all(in: opened).bindings }
     }
 
-    /// Makes sure that no binding to a card is left out.
+    /// Checks that no binding to a card is damaged, and so left out.
     ///
-    /// - Throws: `errSecDecode` where one is not as it was written.
+    /// - Throws: `errSecDecode` if one is damaged.
     public func checkCardBindings() throws(KeychainError) {
         try use { opened throws(KeychainError) in
             if let damage = try CardBinding.all(in: opened).damage { throw damage }
@@ -21,7 +21,7 @@ extension LocalKeychain {
 
     /// Lets the card in a reader open the keychain from now on; a binding that it had is replaced.
     ///
-    /// The card shows at once that it can, so its PIN may be asked for.
+    /// The card has to open it once right away, so its PIN may be asked for.
     ///
     /// - Parameter name: the card's key: one that decrypts or agrees on secrets; nil for the one that its driver recommends.
     /// - Throws: `errSecInteractionNotAllowed` while the keychain is locked, `errSecReadOnly`, `errSecNoSuchKeychain`
@@ -64,7 +64,7 @@ extension LocalKeychain {
         }
         try change { opened throws(KeychainError) in
             try opened.database.writing { () throws(KeychainError) in
-                // The card took its time.
+                // Checked again: the key may have changed while the card was at work.
                 guard try WrappedKey(readingFrom: opened.database).isFor(secret) else {
                     throw KeychainConnection.locked
                 }
@@ -74,10 +74,10 @@ extension LocalKeychain {
         return binding
     }
 
-    /// Takes it back that a card opens the keychain.
+    /// Removes the binding to a card.
     ///
     /// - Parameter token: the card, ``CardBinding/tokenID``; nil for every card.
-    /// - Returns: how many bindings there were.
+    /// - Returns: the number of removed bindings.
     @discardableResult
     public func unbind(_ token: String? = nil) throws(KeychainError) -> Int {
         try change { opened throws(KeychainError) in
@@ -99,9 +99,9 @@ extension LocalKeychain {
         return true
     }
 
-    /// The keychain's key, by the first bound card in one of the readers; nil without such a card.
+    /// The keychain's key, opened with the first bound card in one of the readers; nil without such a card.
     ///
-    /// - Parameter afresh: whether the PIN is to be presented for this, also where the card counts it as presented.
+    /// - Parameter afresh: whether the PIN must be presented for this, even if the card counts it as presented.
     func boundKey(
         with tokens: @autoclosure () -> [TokenKeychain], use: String, afresh: Bool,
         authentication: AuthenticationContext
@@ -116,7 +116,7 @@ extension LocalKeychain {
                 let key = try token.provenKey(of: binding)
                 return try open(binding, with: key, on: token, use: use, afresh: afresh, authentication)
             } catch {
-                // The card itself may be in another reader.
+                // The genuine card may be in another reader.
                 guard error.code == .verifyFailed else { throw error }
                 impostor = impostor ?? error
             }
@@ -207,7 +207,7 @@ extension TokenKeychain {
         }
     }
 
-    /// The key by which the card with a key is to be known again.
+    /// The key that will identify the card of the bound key.
     fileprivate func proofKey(of key: any KeychainKey) throws(KeychainError) -> ProofKey? {
         guard let key = key as? TokenKeychainKey else { return nil }
         do throws(TokenError) {

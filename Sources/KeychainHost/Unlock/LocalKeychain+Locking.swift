@@ -38,7 +38,7 @@ extension LocalKeychain {
 
     /// Unlocks explicitly, with the password that is asked for.
     ///
-    /// - Throws: `errSecAuthFailed` for a wrong password, and where there is none and nobody to ask.
+    /// - Throws: `errSecAuthFailed` for a wrong password, and where none is given and no person can be asked.
     public func unlock(authentication: AuthenticationContext) throws(KeychainError) {
         do throws(KeychainError) {
             try unlock(use: LocalKeychain.plainUnlock, authentication: authentication)
@@ -81,8 +81,8 @@ extension LocalKeychain {
     /// Changes when the keychain locks by itself, in every process that has it unlocked; there the time counts from when the
     /// change is noticed.
     ///
-    /// - Throws: `errSecInteractionNotAllowed` if the keychain is locked, `errSecReadOnly`; `errSecParam` for an interval
-    ///   of nothing.
+    /// - Throws: `errSecInteractionNotAllowed` if the keychain is locked, `errSecReadOnly`; `errSecParam` for an
+    ///   interval of 0 seconds.
     public func change(_ settings: KeychainSettings) throws(KeychainError) {
         guard settings.lockInterval != 0 else { throw KeychainError(.param, "an interval must be at least a second") }
         try change { opened throws(KeychainError) in
@@ -121,8 +121,9 @@ extension LocalKeychain {
 // MARK: The login session
 
 extension LocalKeychain {
-    /// Leaves the key where later processes of the login session find it, for a number of seconds. It is then the session that
-    /// keeps it: when its time is over, or another process locks the session, the keychain is locked here as well.
+    /// Leaves the key where later processes of the login session find it, for a number of seconds. The session then
+    /// decides how long it is kept: when its time is over, or another process locks the session, the keychain is locked
+    /// here as well.
     ///
     /// - Throws: `errSecInteractionNotAllowed` if the keychain is locked, `errSecNotAvailable` where the kernel keeps no
     ///   keys; the keychain stays unlocked in this process all the same.
@@ -155,14 +156,14 @@ extension LocalKeychain {
         return isUnlocked
     }
 
-    /// Takes the key away from the login session, and forgets it here.
+    /// Removes the key from the login session, and forgets it here.
     ///
     /// - Returns: whether the session had it.
     @discardableResult
     public func lockSession() throws(KeychainError) -> Bool {
         try use { opened throws(KeychainError) in
             let wasUnlocked = opened.lock()
-            // Before, as who watches notices that the key is gone, and tells it where nobody has.
+            // Recorded first: a watcher that notices that the key is gone records the event where no one has.
             if opened.isInSession || wasUnlocked { state.record(.lock, in: opened) }
             return try opened.withdrawKey()
         }
@@ -182,7 +183,7 @@ extension LocalKeychain {
 // MARK: Time
 
 extension LocalKeychain {
-    /// Starts the timer that forgets the key in time without a call.
+    /// Starts the timer that forgets the key when its time is over, without a call.
     private func startTimer() {
         guard state.withLock({ $0.key != nil }) else { return }
         timer.start(watching: path) { [state] in state.timeToNextCheck() }

@@ -5,12 +5,11 @@ internal import SystemCrypto
 
 /// The side effects of a change of password.
 public struct PasswordChange: Sendable {
-    /// The reason that the old password or key is still in a file beside the keychain's, and the remedy; nil where no
-    /// file has it.
+    /// The reason why a file beside the keychain's still has what the old password opens, and the remedy; nil where no file has it.
     public fileprivate(set) var leftover: KeychainError?
     /// The cards that open the keychain with its new key as well.
     public internal(set) var renewedBindings: [CardBinding] = []
-    /// The cards that opened the keychain, and with its new key do not.
+    /// The cards that opened the keychain, but do not with its new key.
     public internal(set) var droppedBindings: [CardBinding] = []
 }
 
@@ -20,8 +19,8 @@ extension LocalKeychain {
     /// sessions lose the key. Without a password, items that require one are deleted
     /// (``Accessibility/whenPasscodeSet``).
     ///
-    /// The key stays: whoever has a copy of the file from before, and the old password, has it. ``rekey(from:to:cost:)``
-    /// changes it.
+    /// The key stays the same: an earlier copy of the file still reveals it to anyone with the old password.
+    /// ``rekey(from:to:cost:)`` changes it.
     ///
     /// - Throws: `errSecAuthFailed` for a wrong old password, or if another process changed it at the same time.
     @discardableResult
@@ -45,8 +44,8 @@ extension LocalKeychain {
     /// Every item is sealed anew, in one transaction. Cards go on opening the keychain where the binding is known to be this
     /// keychain's own; others have to be bound again. Other processes, and login sessions, lose the key.
     ///
-    /// - Throws: as ``changePassword(from:to:cost:)``, and `errSecDecode`, naming each, where items are damaged: nobody could tell
-    ///   later what they were. Nothing has changed then.
+    /// - Throws: as ``changePassword(from:to:cost:)``, and `errSecDecode`, naming each, where items are damaged, which
+    ///   would be lost with the old key. Nothing has changed then.
     @discardableResult
     public func rekey(
         from old: borrowing Secret, to new: borrowing Secret, cost: ScryptCost = .standard

@@ -12,14 +12,14 @@ extension LocalKeychain {
     /// - Parameter use: completes "password to …".
     public func unlock(use: String, authentication: AuthenticationContext) throws(KeychainError) {
         guard isLocked else { return }
-        // A session that keeps no keys is no reason not to ask.
+        // Where the kernel keeps no keys, the other ways are tried.
         if let isUnlocked = try? unlockFromSession(), isUnlocked { return }
         if try !wrappedKey().hasPassword { return try unlock(password: Secret(copying: [UInt8]().span)) }
         try unlock(key: try obtainKey(use: use, afresh: false, authentication: authentication))
         authentication.notePresence(for: identifier)
     }
 
-    /// Has the person show that he knows the password or the PIN, also while the keychain is unlocked; it is unlocked then.
+    /// Requires the password or the PIN, even while the keychain is unlocked, and unlocks a locked one.
     ///
     /// A context that remembers it is not asked again while the keychain stays unlocked.
     public func confirmPresence(use: String, authentication: AuthenticationContext) throws(KeychainError) {
@@ -29,14 +29,14 @@ extension LocalKeychain {
         authentication.notePresence(for: identifier)
     }
 
-    /// - Parameter afresh: whether a PIN counts only if it is presented for this.
+    /// - Parameter afresh: whether the PIN must be presented for this, even if the card counts it as presented.
     private func obtainKey(
         use: String, afresh: Bool, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
         var failure: KeychainError?
         let given = try attempt(&failure) { () throws(KeychainError) in try keyFromContext(authentication) }
         if let given { return given }
-        // A credential that a program gave is its answer: once it is refused nobody is asked for another.
+        // A credential that a program gave is its answer: once it is refused, no person is asked for another.
         if let failure, failure.code == .authFailed { throw failure }
         let hasPIN = authentication.hasCredential(.pin)
         let byCard = try attempt(&failure) { () throws(KeychainError) in
@@ -47,7 +47,7 @@ extension LocalKeychain {
         // Another question is useless where the file itself is damaged.
         if let failure, failure.code == .invalidKeychain { throw failure }
         let isPINRefused = hasPIN && !authentication.hasCredential(.pin)
-        // A script gives its answers in an order: the next one is not for another question than it was written for.
+        // A script gives its answers in order: the next one must not answer another question than it was written for.
         if let failure, failure.code == .authFailed, isPINRefused || !authentication.prompter.canAskAgain {
             throw failure
         }
@@ -70,7 +70,7 @@ extension LocalKeychain {
                 failure = error
             }
             guard authentication.hasOneAnswer else { continue }
-            // A script does not say which it gives; as a password it cost no try.
+            // A script does not say whether it gives a password or a PIN; trying it as a password cost no try.
             let byCard = try boundKey(
                 with: authentication.cards, use: use, afresh: afresh,
                 authentication: AuthenticationContext(pin: password, lastTry: authentication.lastTry))
@@ -79,7 +79,7 @@ extension LocalKeychain {
         }
     }
 
-    /// Another way remains where one fails, save where the person has had enough.
+    /// Keeps an error, since other ways remain; throws it where the person has cancelled.
     private func attempt(
         _ failure: inout KeychainError?, _ body: () throws(KeychainError) -> Secret?
     ) throws(KeychainError) -> Secret? {
@@ -92,7 +92,7 @@ extension LocalKeychain {
         }
     }
 
-    /// - Throws: `errSecAuthFailed` where the context's password is wrong; it has forgotten it then.
+    /// - Throws: `errSecAuthFailed` where the context's password is wrong, which the context then forgets.
     private func keyFromContext(_ authentication: AuthenticationContext) throws(KeychainError) -> Secret? {
         switch authentication.credential(.password) {
         case .none: return nil

@@ -6,9 +6,10 @@ public import SecureBytes
 /// A keychain in one file: certificates, keys and passwords, the secrets encrypted under a password.
 ///
 /// Attributes, certificates and public keys are in clear, so that everything but secrets can be searched and read while
-/// the keychain is locked. An item is sealed together with all its attributes, and its secret does not open, nor is its public
-/// part used while the keychain is unlocked, once any of them was changed by other means. While it is locked, and of
-/// what was added then, ``vouching(for:with:)`` tells that nothing is known. The presence of an item is not protected.
+/// the keychain is locked. An item is sealed together with all its attributes. Once any of them was changed by other
+/// means, its secret does not open, and its public part is not used while the keychain is unlocked.
+/// ``vouching(for:with:)`` answers `unknown` while it is locked, and `unsealed` for items that were added then. The
+/// presence of an item is not protected.
 ///
 /// Several processes may use one file, and several threads one value. A process must not fork while it uses a value.
 ///
@@ -24,7 +25,7 @@ public final class LocalKeychain: Sendable {
     public let isReadOnly: Bool
 
     let state: KeychainState
-    /// Forgets the key in time.
+    /// Forgets the key when its time is over.
     let timer = LockTimer()
 
     private init(_ opened: consuming sending KeychainConnection) throws(KeychainError) {
@@ -34,15 +35,15 @@ public final class LocalKeychain: Sendable {
         state = KeychainState(opened, notifier: ChangeNotifier(of: path), isReadOnly: isReadOnly)
     }
 
-    // The end of the last reference closes the file: the timer's thread might be too late for that before the process
-    // ends.
+    // Ends the timer, so that the release of the last reference closes the file: the timer's thread might do so too
+    // late, after the end of the process.
     deinit { timer.end() }
 
     /// Creates a keychain and opens it unlocked.
     ///
     /// Folders that are missing are made for the owner alone. A crash leaves either the whole keychain or none.
     ///
-    /// - Parameter cost: What one guess at the password is to cost.
+    /// - Parameter cost: the cost of one guess at the password.
     /// - Throws: `errSecDuplicateKeychain` if anything is at `path`.
     public static func create(
         at path: String, password: borrowing Secret, cost: ScryptCost = .standard
@@ -86,8 +87,7 @@ public final class LocalKeychain: Sendable {
         state.withLock { $0.database.isPresent }
     }
 
-    /// The defect of the keychain's own row: no item is hidden for it, but URIs and references may give another id than
-    /// the keychain has.
+    /// The defect of the keychain's own row: it hides no item, but URIs and references may give another id than the keychain has.
     public var damage: KeychainError? {
         state.withLock { opened in
             // The row may have been written anew since.
@@ -140,12 +140,12 @@ public final class LocalKeychain: Sendable {
         return result
     }
 
-    /// - Throws: what a change would, before anybody is asked for what it needs.
+    /// - Throws: the errors that a change would, before a person is asked for anything.
     func checkWritable() throws(KeychainError) {
         try use { opened throws(KeychainError) in try opened.checkWritable() }
     }
 
-    /// Gives the file a new time. Only new settings do so, so that holders of the key wake for nothing else.
+    /// Gives the file a new time, which wakes the holders of the key. Only new settings and a new key do so.
     func touch() {
         _ = unsafe utimensat(AT_FDCWD, path, nil, AT_SYMLINK_NOFOLLOW)
     }

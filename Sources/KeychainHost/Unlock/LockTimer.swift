@@ -12,9 +12,9 @@ final class LockTimer: Sendable {
     private let state = Mutex(State.idle)
     private let changed = Signal()
 
-    /// Has a check made now, again whenever it asks for it, and whenever a process has changed the file.
+    /// Runs a check now, again after the time that it returns, and whenever a process has touched the file.
     ///
-    /// - Parameter check: locks if it is time; the milliseconds until it is to be called again, nil for never.
+    /// - Parameter check: locks if it is time, and returns the milliseconds until its next call, nil for never.
     func start(watching path: String, _ check: @escaping @Sendable () -> Int64?) {
         state.withLock { state in
             guard case .idle = state else { return changed.send() }
@@ -27,13 +27,13 @@ final class LockTimer: Sendable {
         }
     }
 
-    /// Has no check made from now on, waits for one that is being made, and lets go of whatever it needs.
+    /// Ends the checks, waits for one that is under way, and releases the closure.
     func end() {
         state.withLock { $0 = .ended }
         changed.send()
     }
 
-    /// Under the lock, so that who starts the timer after its last check starts it anew.
+    /// Runs the check under the lock, so that a start after the last check starts a new thread.
     private func next() -> Int64? {
         state.withLock { state in
             guard case .running(let check) = state else { return nil }

@@ -1,6 +1,6 @@
 /// An attribute of a keychain item, by the four-character code `SecItem` stores it under.
 ///
-/// Any text may be one, so that a caller's mistake can be named back to him; ``ItemClass/attributes`` says which exist.
+/// Any text can be an attribute, so that an error can name an unknown one; ``ItemClass/attributes`` lists those that exist.
 public struct Attribute: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     /// The code as a number. Dictionaries of attributes are looked into dozens of times for one search, and a number is

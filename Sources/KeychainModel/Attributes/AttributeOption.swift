@@ -8,7 +8,7 @@ public struct AttributeOption: Sendable, Hashable {
         case passwords
         case findKey = "find-key"
         case createKeypair = "create-keypair"
-        /// Its letter is not that of `security`, which has the label among its names and values.
+        /// Its `-l` for the label is not an option of `security import`, which takes the label as one of its name-value pairs.
         case importing = "import"
     }
 
@@ -24,15 +24,15 @@ public struct AttributeOption: Sendable, Hashable {
         case text
         /// Hexadecimal digits, optionally after `0x`; any other text stands for itself.
         case digits
-        /// One to four characters; a number is the one that their bytes spell, as `OSType` is in C.
+        /// One to four characters. For a number, their bytes are its value in big-endian order, as in C's `OSType`.
         case characters
         /// A whole number from 0 to this one.
         case number(upTo: Int64)
-        /// One of these names. The part of the summary before its colon says of what.
+        /// One of these names. The help shows the summary up to its colon.
         case name([NamedValue])
         /// A day, optionally with a time, in UTC.
         case date
-        /// Not at all: the letter alone says that it is so.
+        /// No value: the letter alone means true.
         case flag
     }
 
@@ -85,8 +85,8 @@ extension AttributeOption.Form {
 extension AttributeOption.Command {
     /// The rows of the table that a command has a letter for.
     ///
-    /// - Parameter itemClass: the class of passwords. What concerns keys has, as in `security`, letters also for attributes that
-    ///   keys do not have.
+    /// - Parameter itemClass: the class of passwords. Commands for keys ignore it: as in `security`, they also have
+    ///   letters for attributes that keys lack.
     public func definitions(of itemClass: ItemClass) -> [AttributeDefinition] {
         AttributeDefinition.all.filter { definition in
             guard definition.option?.commands.contains(self) == true else { return false }

@@ -3,10 +3,10 @@ public enum AttributeType: String, Sendable, Hashable, CaseIterable {
     case string, data, number, boolean, date
     /// Four characters, or none.
     case code
-    /// Bytes that no value of another type stands for.
+    /// Bytes. No value of another type is converted to them.
     case opaque
 
-    /// With its article, for a sentence.
+    /// The type with its article, for a sentence.
     var noun: String {
         switch self {
         case .string, .number, .boolean, .date: "a \(rawValue)"
@@ -87,7 +87,7 @@ public enum AttributeValue: Sendable, Hashable {
         return code(of: (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * UInt32($0))) })
     }
 
-    /// Whether both are the same for a search: the same bytes, be they string or data, or the same integer.
+    /// Whether both are the same for a search: the same bytes, whether string or data, or the same integer.
     ///
     /// Text is compared by its UTF-8 bytes, as the store does, not by Unicode equivalence.
     public func matches(_ other: AttributeValue) -> Bool {
@@ -95,7 +95,7 @@ public enum AttributeValue: Sendable, Hashable {
         return integer == other.integer && other.bytes == nil
     }
 
-    /// Whether this is what an attribute that takes part in uniqueness counts as when it is absent: empty, or 0.
+    /// Whether this is the value that an absent attribute of the unique set counts as: empty, or 0.
     public var isDefault: Bool { bytes?.isEmpty ?? (integer == 0) }
 }
 

@@ -36,8 +36,8 @@ package enum InferredAttributes {
 
     /// The attributes of a symmetric key. Given uses take the place of those that follow from its type.
     ///
-    /// - Throws: `errSecKeySizeNotAllowed` for a size that keys of the type do not have; `errSecParam`, naming the attribute,
-    ///   where one that is given is not the key's, and for a type whose keys nothing is done with.
+    /// - Throws: `errSecKeySizeNotAllowed` for a size that keys of the type do not have; `errSecParam`, naming the
+    ///   attribute, for a given attribute that contradicts the key, and for a type whose keys have no operation.
     package static func symmetricKey(
         _ type: KeyType, bits: Int, _ given: Attributes
     ) throws(KeychainError) -> Attributes {

@@ -1,4 +1,4 @@
-/// The values of `ptcl`: how a server is spoken to. Any four characters are one.
+/// The values of `ptcl`: the protocol of a server. Any four characters are valid.
 public struct InternetProtocol: RawRepresentable, Sendable, Hashable {
     public let rawValue: String
 
@@ -6,7 +6,7 @@ public struct InternetProtocol: RawRepresentable, Sendable, Hashable {
         self.rawValue = rawValue
     }
 
-    /// The value `ptcl` has for it.
+    /// The protocol as a value of `ptcl`.
     public var value: AttributeValue { .string(rawValue) }
 
     /// The protocols with a name in Apple's headers, by the part after `kSecAttrProtocol`.
@@ -21,7 +21,7 @@ public struct InternetProtocol: RawRepresentable, Sendable, Hashable {
     ].map { ($0, InternetProtocol(rawValue: $1)) }
 }
 
-/// The values of `atyp`: how one logs in to a server. Any four characters are one.
+/// The values of `atyp`: the way to log in to a server. Any four characters are valid.
 public struct InternetAuthentication: RawRepresentable, Sendable, Hashable {
     public let rawValue: String
 
@@ -29,7 +29,7 @@ public struct InternetAuthentication: RawRepresentable, Sendable, Hashable {
         self.rawValue = rawValue
     }
 
-    /// The value `atyp` has for it.
+    /// The authentication type as a value of `atyp`.
     public var value: AttributeValue { .string(rawValue) }
 
     /// The authentication types with a name in Apple's headers, by the part after `kSecAttrAuthenticationType`.

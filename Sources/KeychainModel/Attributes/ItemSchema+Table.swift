@@ -3,7 +3,7 @@ extension AttributeDefinition {
     public static let all =
         everyClass + passwords + genericPasswords + internetPasswords + certificates + keys + keyFlags
 
-    /// The keychain's own columns, and those that only Apple's has. Callers may not name them.
+    /// The keychain's own columns, and columns that only Apple's keychain has. Callers may not name them.
     static let bookkeeping = Set(
         [
             "sha1", "vwht", "musr", "ggrp", "tomb", "UUID", "sysb", "clip", "pcss", "pcsk", "pcsi", "binn", "bini",

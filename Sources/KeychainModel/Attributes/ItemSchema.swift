@@ -25,9 +25,9 @@ public struct AttributeDefinition: Sendable, Hashable {
     /// The rest of Apple's constant after `kSecAttr`: `Account`.
     public let name: String
     public let type: AttributeType
-    /// The classes whose items have it. Identities have what certificates and keys have.
+    /// The classes whose items have the attribute. Identities have the attributes of certificates and keys.
     public let classes: [ItemClass]
-    /// Whether items of these classes are unique by the attribute, among others.
+    /// Whether the attribute is one of those that together make items of these classes unique.
     public let isUnique: Bool
     public let uses: Uses
     /// The attribute's meaning, in one line.
@@ -64,8 +64,8 @@ extension ItemClass {
     /// The token id completes the set across keychains: the same certificate on a card and in a file is two items.
     public var uniqueAttributes: [Attribute] { schema.unique }
 
-    /// The values that a new item of these attributes is unique by: the ``uniqueAttributes`` with their defaults, and
-    /// absent ones as empty values. A query for them finds the item that is in the way.
+    /// The values that make a new item of these attributes unique: the ``uniqueAttributes`` with their defaults, and
+    /// absent ones as empty values. A query for them finds a duplicate.
     public func uniqueValues(of attributes: Attributes) -> Attributes {
         var values: Attributes = [.accessGroup: .string(AccessGroup.standard)]
         for attribute in uniqueAttributes {
@@ -74,7 +74,7 @@ extension ItemClass {
         return values
     }
 
-    /// The table, as one class needs it.
+    /// The part of the table for one class.
     private final class Schema: Sendable {
         static let genericPassword = Schema(.genericPassword)
         static let internetPassword = Schema(.internetPassword)
@@ -92,7 +92,7 @@ extension ItemClass {
             var byAttribute: [Attribute: AttributeDefinition] = [:]
             for part in parts {
                 for row in AttributeDefinition.all where row.classes.contains(part) {
-                    // An attribute that both halves of an identity have is the certificate's.
+                    // An attribute of both halves of an identity is listed once, among those of the certificate.
                     guard byAttribute.updateValue(row, forKey: row.attribute) == nil else { continue }
                     definitions.append(row)
                 }
@@ -103,7 +103,7 @@ extension ItemClass {
         }
     }
 
-    /// Not from a dictionary: every search looks several times.
+    /// A `switch` instead of a dictionary, since every search looks several times.
     private var schema: Schema {
         switch self {
         case .genericPassword: Schema.genericPassword
@@ -116,7 +116,7 @@ extension ItemClass {
 }
 
 extension AttributeType {
-    /// The value that an absent one is equal to.
+    /// The value that an absent attribute is equal to.
     fileprivate var emptyValue: AttributeValue {
         switch self {
         case .string, .data, .code, .opaque: ""
@@ -130,7 +130,7 @@ extension AttributeType {
 extension ItemClass {
     /// The attributes as items of the class hold them, each converted to its type, names normalised.
     ///
-    /// - Parameter use: what they are given for.
+    /// - Parameter use: the use that the attributes are given for.
     /// - Throws: `errSecParam` for a code no class has, one that is not for this use, or a value of the wrong kind;
     ///   `errSecNoSuchAttr` for a code that only other classes have. The error names the attribute.
     package func checked(

@@ -15,7 +15,7 @@ extension KeychainError {
         self.init(code, "\(error)")
     }
 
-    /// Runs calls of the cryptographic library and turns their failure into the caller's.
+    /// Runs calls of the cryptographic library and converts their errors.
     package static func mapping<Result: ~Copyable>(
         _ body: () throws(CryptoError) -> Result
     ) throws(KeychainError) -> Result {

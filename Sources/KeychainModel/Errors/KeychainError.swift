@@ -16,7 +16,7 @@ public struct KeychainError: Error, Sendable {
     /// The number of tries that a PIN has left, where the failure concerns one and the card told it.
     public let triesLeft: Int?
 
-    /// Makes an error of `code`. Parts that are left out are the code's, or absent.
+    /// Makes an error of `code`; the reason defaults to the code's message.
     public init(
         _ code: ErrSec, _ reason: String? = nil, remedy: String? = nil, key: String? = nil, triesLeft: Int? = nil
     ) {

@@ -44,7 +44,7 @@ public struct Item: Sendable, Hashable {
 
     /// The certificate; nil for an item of another class, and for one that cannot be read.
     ///
-    /// It is parsed when it is asked for first, once for the item and all its copies.
+    /// It is parsed on first use, once for the item and all its copies.
     public var certificate: Certificate? { parsed?.certificate }
 
     /// The value of an attribute.

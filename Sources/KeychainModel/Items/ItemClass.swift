@@ -38,13 +38,13 @@ public enum ItemClass: String, Sendable, Hashable, CaseIterable, BitwiseCopyable
         }
     }
 
-    /// One of the class, with its article.
+    /// The noun with its article.
     package var anyNoun: String { self == .internetPassword || self == .identity ? "an \(noun)" : "a \(noun)" }
 }
 
 extension ItemClass {
     /// Whether items with these attributes have a secret, which may be empty: all but certificates and public keys.
-    /// They always have a seal.
+    /// Such items always have a seal.
     package func holdsSecret(_ attributes: Attributes) -> Bool {
         isPassword || self == .key && attributes[.keyClass]?.isTrue == true
     }

@@ -7,7 +7,7 @@ public enum KeyClass: Int64, Sendable, Hashable {
     case `private` = 1
     case symmetric = 2
 
-    /// The value `kcls` has for it.
+    /// The key class as a value of `kcls`.
     public var value: AttributeValue { .number(rawValue) }
 }
 
@@ -27,7 +27,7 @@ public struct KeyType: RawRepresentable, Sendable, Hashable {
     public static let ed448 = KeyType(rawValue: 107)
     public static let x448 = KeyType(rawValue: 108)
 
-    /// The value `type` has for it.
+    /// The key type as a value of `type`.
     public var value: AttributeValue { .number(rawValue) }
 }
 
@@ -42,8 +42,8 @@ extension KeyType {
 
     /// The fewest bits of an HMAC key, SP 800-131A §10.
     public static let minimumHMACBits = 112
-    /// The most bits of one that is generated. More than a block of the hash function, 1024 bits at the most, makes no key
-    /// stronger, FIPS 198-1 §3.
+    /// The most bits of a generated HMAC key. A key longer than a block of the hash function, at most 1024 bits, is no
+    /// stronger (FIPS 198-1 §3).
     public static let maximumGeneratedHMACBits = 65_536
 
     /// The bytes of a new symmetric key.
@@ -66,7 +66,7 @@ extension KeyType {
         try checkSize(ofSymmetricKey: bits)
     }
 
-    /// - Throws: `errSecKeySizeNotAllowed`; `errSecParam` for a type whose keys nothing is done with.
+    /// - Throws: `errSecKeySizeNotAllowed`; `errSecParam` for a type whose keys have no operation.
     package func checkSize(ofSymmetricKey bits: Int) throws(KeychainError) {
         let size = Attribute.keySizeInBits.rawValue
         switch self {

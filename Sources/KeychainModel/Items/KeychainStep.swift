@@ -1,4 +1,4 @@
-/// A step of a change of one keychain, with all that carrying it out takes: no question is left to ask.
+/// A step of a change of one keychain, complete: carrying it out asks no question.
 public enum KeychainStep: Sendable {
     case add(NewItem)
     /// Changes every item that any of the queries finds.

@@ -120,7 +120,7 @@ public struct NewItem: Sendable {
         let inferred = InferredAttributes.key(key, keyClass)
         try check(given, of: .key, against: inferred)
         var attributes = inferred.merging(given) { $1 }
-        // A key that may not decrypt does not unwrap either, unless it is said to.
+        // `canUnwrap` follows a given `canDecrypt` unless it is given as well.
         if let decrypts = given[.canDecrypt] { attributes[.canUnwrap] = given[.canUnwrap] ?? decrypts }
         return attributes
     }
@@ -132,7 +132,7 @@ public struct ItemChanges: Sendable {
     public let attributes: Attributes
     /// The new secret; nil keeps the old one.
     public let secret: SharedSecret?
-    /// Whether the two items that an identity is made of take what concerns them each.
+    /// Whether each half of an identity takes only the attributes that concern its class.
     private let isForHalves: Bool
 
     public init(_ attributes: Attributes = [:], secret: consuming Secret? = nil) {
@@ -145,7 +145,7 @@ public struct ItemChanges: Sendable {
         isForHalves = false
     }
 
-    /// The changes to identities, as their certificates and keys take them.
+    /// Changes to identities; the certificate and the key each take the attributes that concern their class.
     package init(ofIdentities attributes: Attributes) {
         self.attributes = attributes
         secret = nil
@@ -195,7 +195,7 @@ extension ItemClass {
         }
     }
 
-    /// - Throws: `errSecParam`, naming the attribute, for one that says of the data what they are not.
+    /// - Throws: `errSecParam`, naming the attribute, for one that contradicts the data.
     package func checkAgreement(_ given: Attributes, with inferred: Attributes) throws(KeychainError) {
         for name in namesOfData {
             guard let given = given[name], inferred[name]?.matches(given) != true else { continue }
@@ -236,9 +236,9 @@ extension ItemClass {
     }
 }
 
-/// Refuses items that synchronize, which would go to other devices.
+/// Refuses synchronizable items whose accessibility keeps them on this device.
 ///
-/// - Throws: `errSecParam` for a number that is none of 0 and 1, and for what is to stay on this device.
+/// - Throws: `errSecParam` for such an item, and for a value other than 0 and 1.
 private func checkSynchronizable(_ attributes: Attributes) throws(KeychainError) {
     guard let value = attributes[.synchronizable], !value.isDefault else { return }
     let key = Attribute.synchronizable.rawValue
@@ -254,7 +254,7 @@ private func checkSynchronizable(_ attributes: Attributes) throws(KeychainError)
 public enum Accessibility {
     public static let whenUnlocked: AttributeValue = "ak"
     public static let always: AttributeValue = "dk"
-    /// Only where the keychain has a password; gone with it.
+    /// Only in a keychain with a password; items are deleted when the password is removed.
     public static let whenPasscodeSet: AttributeValue = "akpu"
     /// The protection classes of items that can be used only while the login session is unlocked.
     package static let whileUnlocked: [AttributeValue] = [whenUnlocked, "aku", whenPasscodeSet]
@@ -264,7 +264,9 @@ public enum Accessibility {
 }
 
 extension NewItem {
-    /// A password of the class, `errSecNoSuchClass` for any other.
+    /// A password of the class.
+    ///
+    /// - Throws: `errSecNoSuchClass` for a class whose items are not passwords.
     package static func password(
         _ itemClass: ItemClass, _ attributes: Attributes, secret: consuming Secret?
     ) throws(KeychainError) -> NewItem {

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import SystemCrypto
 
-/// A certificate that is parsed when it is asked for first, and then kept.
+/// A certificate that is parsed on first use, and then kept.
 ///
 /// A search gives back many items of which a client reads attributes alone: parsing takes longer than reading the row.
 final class ParsedCertificate: Sendable {

@@ -1,6 +1,6 @@
-/// The new secrets of items that are under an application password, each sealed under its own.
+/// The new secrets of items with an application password, each sealed under its item's password.
 ///
-/// They are made before a keychain is held for the change: people and keys take their time.
+/// They are sealed before the transaction of the change begins, since prompts and key derivation take long.
 public struct SealedSecrets: Sendable {
     package var byItem: [UniqueID: [UInt8]] = [:]
 

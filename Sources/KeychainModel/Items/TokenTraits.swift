@@ -1,4 +1,4 @@
-/// Facts of an item on a token that its attributes do not have and PKCS #11 shows, as the token's driver tells them.
+/// Facts of an item on a token, from the token's driver, that its attributes lack and PKCS #11 shows.
 package struct TokenTraits: Hashable, Sendable {
     /// When a private key or a data object wants the PIN.
     package enum PINUse: UInt8, Hashable, Sendable, CaseIterable {
@@ -10,11 +10,11 @@ package struct TokenTraits: Hashable, Sendable {
     /// Whether a private key waits for a touch of its token.
     package enum TouchUse: UInt8, Hashable, Sendable, CaseIterable {
         case unknown, never
-        /// For each use, or for one in a while.
+        /// For each use, or once in a while.
         case expected
     }
 
-    /// The use of a key by its token's own standard, which may be less than it can do.
+    /// The use that the token's own standard gives a key, which may be less than the key can do.
     package enum Purpose: UInt8, Hashable, Sendable, CaseIterable {
         case any, signatures
         /// Signatures only where the key's certificate has them among its uses.

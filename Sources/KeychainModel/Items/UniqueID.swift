@@ -8,7 +8,7 @@ public struct UniqueID: Sendable, Hashable {
     /// The number of bytes.
     public static let byteCount = 16
 
-    /// A new one, from the system's random generator.
+    /// A new id, from the system's random generator.
     public init() {
         var generator = SystemRandomNumberGenerator()
         (high, low) = (generator.next(), generator.next())

@@ -12,10 +12,10 @@ public struct KeychainEvent: Sendable, Hashable {
         case listChanged = 11
         case tokenInserted = 24
         case tokenRemoved = 25
-        /// Told by the program that lost the last try, to all of its user.
+        /// Reported by the program that used up the last try, to all programs of its user.
         case pinBlocked = 26
 
-        /// Words for people and programs.
+        /// The name of the kind, for people and programs.
         public var name: String {
             switch self {
             case .lock: "lock"
@@ -37,7 +37,7 @@ public struct KeychainEvent: Sendable, Hashable {
     }
 
     public let kind: Kind
-    /// The keychain; nil for an event of none, or of a card that could not be read.
+    /// The keychain; nil for an event without one, or of a card that could not be read.
     public let keychain: KeychainIdentifier?
     /// The place: a file's path, or the name of a card's reader.
     public let location: String?

@@ -1,6 +1,6 @@
 /// The identifier of a keychain, which its items carry: a local file's, or a token's.
 ///
-/// A token's is the token id its items carry (`tkid`): the driver's id, a colon, and the card's serial.
+/// A token's identifier is the token id that its items carry (`tkid`): the driver's id, a colon, and the card's serial.
 public struct KeychainIdentifier: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
 

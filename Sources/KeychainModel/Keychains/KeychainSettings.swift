@@ -2,7 +2,7 @@
 public struct KeychainSettings: Sendable, Hashable {
     /// Whether the keychain locks when the machine sleeps.
     public var locksOnSleep: Bool
-    /// After how many seconds without use it locks; nil for never.
+    /// The seconds without use after which the keychain locks; nil for never.
     public var lockInterval: UInt32?
 
     public init(locksOnSleep: Bool = false, lockInterval: UInt32? = nil) {

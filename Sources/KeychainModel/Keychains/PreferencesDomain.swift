@@ -1,10 +1,10 @@
 /// The domain of settings. Keychain semantics 2.1.
 public enum PreferencesDomain: String, CaseIterable, Sendable {
-    /// The user's.
+    /// The user's settings.
     case user
-    /// The whole system's, and so everybody's.
+    /// The settings of the whole system, which apply to every user.
     case system
-    /// Another name for the whole system's: on Linux its daemons have no settings apart from everybody's.
+    /// Another name for ``system``: on Linux, daemons have no settings of their own.
     case common
     /// The cards, which come and go by themselves.
     case dynamic

@@ -1,15 +1,15 @@
 extension AccessControl {
     /// The access control among an item's attributes.
     ///
-    /// - Throws: `errSecParam` for bytes that are none.
+    /// - Throws: `errSecParam` for bytes that are not an access control.
     package init?(of attributes: Attributes) throws(KeychainError) {
         guard let bytes = attributes[.accessControl]?.bytes else { return nil }
         try self.init(parsing: bytes)
     }
 
-    /// The attributes of a new item, whose accessibility is the access control's.
+    /// The attributes of a new item, with the accessibility that its access control has.
     ///
-    /// - Throws: `errSecParam` where it was given as another.
+    /// - Throws: `errSecParam` where another accessibility was given.
     package static func applyingAccessControl(_ attributes: Attributes) throws(KeychainError) -> Attributes {
         guard let control = try AccessControl(of: attributes) else { return attributes }
         if let given = attributes[.accessible], !given.matches(control.protection) {
@@ -22,9 +22,9 @@ extension AccessControl {
 }
 
 extension Item {
-    /// The constraints on the use of its secret; nil where an unlocked keychain is enough.
+    /// The constraints on the use of the item's secret; nil where an unlocked keychain is enough.
     ///
-    /// - Throws: `errSecDecode` for one that was not stored as it is.
+    /// - Throws: `errSecDecode` for an access control that was altered after it was stored.
     public var accessControl: AccessControl? {
         get throws(KeychainError) {
             try AccessControl.stored(in: attributes, of: itemClass)
@@ -33,7 +33,7 @@ extension Item {
 }
 
 extension AccessControl {
-    /// - Throws: `errSecDecode` for one that was not stored as it is.
+    /// - Throws: `errSecDecode` for an access control that was altered after it was stored.
     package static func stored(
         in attributes: Attributes, of itemClass: ItemClass
     ) throws(KeychainError) -> AccessControl? {
@@ -46,7 +46,8 @@ extension AccessControl {
 }
 
 extension NewItem {
-    /// - Throws: `errSecInteractionNotAllowed` for a secret that is to be under an application password, and is not.
+    /// - Throws: `errSecInteractionNotAllowed` for a secret whose access control wants an application password, if it
+    ///   is not sealed under one.
     package func checkSealed() throws(KeychainError) {
         guard try AccessControl(of: attributes)?.wantsApplicationPassword == true, !isApplicationSealed else { return }
         guard secret != nil else { return }

@@ -2,8 +2,8 @@ internal import SecureBytes
 
 /// The conditions for the use of an item's secret: Apple's `SecAccessControl`. Keychain semantics 3.2.
 ///
-/// A person shows to be there by the keychain's password or the PIN of a card that opens it; there are no biometrics
-/// here. An application password is no test but a second key, under which the secret is encrypted.
+/// A person proves presence with the keychain's password or the PIN of a card that opens it; there are no biometrics
+/// here. An application password is not a test but a second key, under which the secret is encrypted.
 public struct AccessControl: Sendable, Hashable {
     /// The flags, by Apple's bits.
     public struct Flags: OptionSet, Sendable, Hashable {
@@ -40,7 +40,7 @@ public struct AccessControl: Sendable, Hashable {
     public let protection: AttributeValue
     public let flags: Flags
 
-    /// - Throws: `errSecParam` for a protection there is none of, unknown flags, or flags that exclude each other;
+    /// - Throws: `errSecParam` for an unknown protection, unknown flags, or flags that exclude each other;
     ///   `errSecUnimplemented` for constraints that only biometrics or another device could meet.
     public init(_ protection: AttributeValue, _ flags: Flags = []) throws(KeychainError) {
         guard let known = Accessibility.all.first(where: protection.matches) else {
@@ -64,7 +64,7 @@ public struct AccessControl: Sendable, Hashable {
             !flags.contains(.userPresence)
                 || flags.isSubset(of: [.userPresence, .applicationPassword, .privateKeyUsage])
         else { throw refuse("user presence can be combined with an application password and private key usage alone") }
-        // With "or" the passcode is enough; without it the rest would have to be met, too.
+        // With `or` the passcode is enough; without `or` the unavailable constraints would have to be met as well.
         guard flags.isDisjoint(with: .unavailable) || flags.isSuperset(of: [.or, .devicePasscode]) else {
             throw KeychainError(
                 .unimplemented, "access control: there are no biometrics here", remedy: "use the device passcode",
@@ -79,7 +79,7 @@ public struct AccessControl: Sendable, Hashable {
     public var wantsApplicationPassword: Bool { flags.contains(.applicationPassword) }
 }
 
-// As it is stored: a version, the flags in four bytes, the protection's letters.
+// The stored form: a version, the flags in four bytes, the protection's letters.
 extension AccessControl {
     private static let version: UInt8 = 1
 

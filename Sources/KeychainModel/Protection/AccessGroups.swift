@@ -8,7 +8,7 @@ public enum AccessGroup {
 
 /// The access groups that are open to a client, keychain semantics 1.11.
 ///
-/// They keep programs of one user apart that mean to stay apart. They are no boundary: such programs can read the file.
+/// They separate programs of one user that choose to be separated. They are no security boundary: each program can read the file.
 public struct AccessGroups: Sendable, Hashable {
     /// The names, the one for new items first; `*` stands for every group.
     public let names: [String]

@@ -1,4 +1,4 @@
-/// The use of a credential that a program gives in place of an answer.
+/// The use of a credential that a program gives in place of a person's answer.
 public enum CredentialKind: UInt8, Sendable, CaseIterable {
     /// The PIN of a card.
     case pin = 1

@@ -1,5 +1,5 @@
 extension ItemClass {
-    /// The reason why the secret of an item with these attributes does not leave as it is; nil where it does.
+    /// The reason why the secret of an item with these attributes may not be read out unencrypted; nil if it may.
     package func refusalToLeave(_ attributes: Attributes) -> KeychainError? {
         let name = attributes[.label]?.string.flatMap { $0.isEmpty ? nil : " '\($0)'" } ?? ""
         if attributes[.isExtractable]?.isTrue == false {

@@ -1,5 +1,4 @@
-/// The protection of a private or symmetric key, so that a copy of it is protected no less. Keychain semantics 2.3 and
-/// 3.2.
+/// The protection of a private or symmetric key, which a copy of the key must have as well. Keychain semantics 2.3 and 3.2.
 package struct KeyProtection {
     private let attributes: Attributes
 
@@ -17,7 +16,7 @@ package struct KeyProtection {
     private static let copied = Set(
         uses + [.isExtractable, .isSensitive, .wasAlwaysSensitive, .accessible, .accessControl])
 
-    /// The attributes of a copy: the given ones, and the original's protection where these are silent about it.
+    /// The attributes of a copy: the given ones, and the original's protection where they leave it out.
     ///
     /// - Throws: `errSecReadOnlyAttr`, naming the attribute, where the copy would be less protected.
     package func strengthened(by given: Attributes) throws(KeychainError) -> Attributes {
@@ -45,7 +44,7 @@ package struct KeyProtection {
 }
 
 extension Accessibility {
-    /// Whether items are readable in more cases, or in more places.
+    /// Whether items with the new value are readable in more cases, or in more places, than with the old one.
     fileprivate static func isLooser(_ new: AttributeValue, than old: AttributeValue) -> Bool {
         func rank(_ value: AttributeValue) -> Int {
             switch value {

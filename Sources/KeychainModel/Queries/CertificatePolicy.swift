@@ -29,7 +29,7 @@ public enum CertificatePolicy: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The uses of which one is needed.
+    /// The key usages of which the certificate needs one.
     private var keyUsage: KeyUsage {
         switch self {
         case .basicX509: []

@@ -27,7 +27,7 @@ public enum Filter: Sendable, Hashable {
     /// Valid at this moment.
     public static var validNow: Filter { .validOn(ItemDate.now.seconds) }
 
-    /// The key it has in the dictionary form.
+    /// The filter's key in the dictionary form.
     public var key: String {
         switch self {
         case .subject(let match): match.part.rawValue
@@ -43,7 +43,8 @@ public enum Filter: Sendable, Hashable {
 
     /// The filter, if items of the class can pass it.
     ///
-    /// - Throws: `errSecUnimplemented` for another class, `errSecParam` for what can be no host; the error names the key.
+    /// - Throws: `errSecUnimplemented` for another class, `errSecParam` for an empty host or an issuer that is not a
+    ///   name in DER; the error names the key.
     func checked(for itemClass: ItemClass) throws(KeychainError) -> Filter {
         switch self {
         case .items: return self

@@ -1,4 +1,4 @@
-// The standard library decomposes text, but says so to no one but Foundation; Foundation is too much to link for it.
+// The standard library offers its decomposition of text only to Foundation, which is too large to link for it.
 @_spi(_Unicode) internal import Swift
 
 /// The differences between texts that a search overlooks.
@@ -16,7 +16,7 @@ public struct Folding: OptionSet, Sendable, Hashable {
     /// The full and half width forms of East Asian text.
     public static let width = Folding(rawValue: 1 << 2)
 
-    /// The text without the differences; two texts are the same if theirs are equal.
+    /// The text without these differences; two texts match if their folded forms are equal.
     func fold(_ text: String) -> String {
         guard !isEmpty else { return text }
         var scalars = String.UnicodeScalarView()
@@ -32,7 +32,7 @@ public struct Folding: OptionSet, Sendable, Hashable {
         return String(scalars)
     }
 
-    /// The forms of U+FF00 to U+FFEF that are another character but for its width: Unicode names them so.
+    /// The characters of standard width for the forms in U+FF00 to U+FFEF, found by their Unicode names.
     private static let standardWidth: [Unicode.Scalar: Unicode.Scalar] = {
         let standard: [ClosedRange<UInt32>] = [
             0x20...0x7E, 0xA2...0xAF, 0x2190...0x2193, 0x3001...0x30FF, 0x3131...0x3164,

@@ -2,8 +2,8 @@
 public enum KeySelector: Hashable, Sendable {
     /// By its object on a card (`9A`), or its label in a local keychain.
     case name(String)
-    /// By its name, for a signature: one on a card is as it was when the card was last read. A failing signature
-    /// tells that it is not there any more.
+    /// By its name, for a signature. A key on a card may be taken from what is remembered of the card; the signature
+    /// fails if the key is gone.
     case signer(String)
     /// By its label alone, for which a whole card is read.
     case label(String)

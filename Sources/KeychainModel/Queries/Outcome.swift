@@ -23,9 +23,9 @@ extension Outcome where Found: RangeReplaceableCollection {
 }
 
 extension Outcome {
-    /// The findings, if every part of the search list was looked at that is not known to be missing.
+    /// The findings, if no part of the search list is missing except the known ones.
     ///
-    /// - Throws: the error of the first other gap in which something may be that belongs to the answer.
+    /// - Throws: the error of the first other gap that may hide a part of the answer.
     package func complete(besides known: [Missing]) throws(KeychainError) -> Found {
         if let gap = missing.first(where: { $0.kind != .unrelatedDamagedItem && !known.contains($0) }) {
             throw gap.error
@@ -33,7 +33,7 @@ extension Outcome {
         return found
     }
 
-    /// The error of the first damaged item of a keychain file that may have been meant.
+    /// The error of the first damaged item of a keychain file that may match the query.
     package var damage: KeychainError? {
         missing.first { $0.kind == .damagedItem && $0.place == .file }?.error
     }
@@ -51,7 +51,7 @@ public struct Missing: Sendable, Hashable {
         case damagedKeychain = 3
         /// A keychain of the search list that does not exist.
         case absentKeychain = 4
-        /// A keychain that cannot be read, or not as a whole.
+        /// A keychain that cannot be read, or only in part.
         case unreadableKeychain = 5
         /// A card that another program holds.
         case heldCard = 6
@@ -81,7 +81,7 @@ public struct Missing: Sendable, Hashable {
         self.error = error
     }
 
-    /// Equal where both say the same: errors alone are equal as soon as their codes are.
+    /// Compares the errors by their descriptions, since errors themselves are equal if their codes are.
     public static func == (left: Missing, right: Missing) -> Bool {
         left.kind == right.kind && left.place == right.place && left.keychain == right.keychain
             && left.error.description == right.error.description
@@ -96,7 +96,7 @@ extension Missing {
         Missing(.unreadableKeychain, in: .allCards, of: "smart cards", error)
     }
 
-    /// The gap that an error leaves in what an open keychain file has.
+    /// The gap that an error in an open keychain file leaves.
     package init(inFile keychain: String, _ error: KeychainError) {
         let kind: Kind =
             switch error.code {

@@ -1,11 +1,11 @@
 extension Query {
     /// The part of a query for identities that concerns one of the two classes they are made of.
     ///
-    /// An attribute that certificates have is matched there, one that only keys have at the key; how many are wanted
-    /// counts only once they are paired.
+    /// An attribute that certificates have is matched at the certificate, one that only keys have at the key; the limit
+    /// applies to the pairs.
     package func half(_ itemClass: ItemClass) throws(KeychainError) -> Query {
         var attributes = attributes.concerning(itemClass)
-        // A query keeps no value for "any", and a new one without a value would mean 0.
+        // A query for any value of `sync` holds none, but a new query without a value would mean 0.
         attributes[.synchronizable] = self.attributes[.synchronizable] ?? Query.anySynchronizable
         if isLocalOnly { attributes[.tokenID] = "" }
         var half: Query
@@ -25,7 +25,7 @@ extension Query {
         return half
     }
 
-    /// A list of items may name an identity by either half, or as a whole.
+    /// The filters without item lists, which may name an identity by either half, or as a whole.
     private var certificateFilters: [Filter] { filters.filter { $0.itemList == nil } }
 }
 

@@ -25,16 +25,16 @@ public struct Query: Sendable, Hashable {
     public let reference: PersistentReference?
     /// The further conditions of a match.
     public let filters: [Filter]
-    /// The differences that labels and subjects may have.
+    /// The differences that labels, accounts, services, servers and subjects may have.
     public let folding: Folding
     /// The keychains to search instead of the search list, in this order.
     public let keychains: [KeychainIdentifier]?
     public internal(set) var limit: Limit
-    /// Whether items on tokens are left out, be they half of an identity.
+    /// Whether items on tokens are left out, also as half of an identity.
     public package(set) var isLocalOnly = false
     /// Whether the same item in several keychains counts once, as it is found first.
     public package(set) var isDistinct = false
-    /// Whether cards are searched as well that are known and in no reader.
+    /// Whether known cards that are in no reader are searched as well.
     public package(set) var includesAbsentTokens = false
 
     /// The value of `sync` that matches synchronizable and other items alike.
@@ -126,13 +126,13 @@ extension Attribute {
 }
 
 extension Query {
-    /// The token that is named by its id or by a reference to what is on it.
+    /// The token that the query names by its id, or by the reference of an item on it.
     package var tokenID: KeychainIdentifier? {
         let named = attributes[.tokenID]?.bytes.map { String(decoding: $0, as: UTF8.self) } ?? reference?.tokenID
         return named.flatMap { $0.isEmpty ? nil : KeychainIdentifier(rawValue: $0) }
     }
 
-    /// Whether an attribute is compared without regard to some difference, and so by no index.
+    /// Whether an attribute is compared with differences overlooked, for which no index can be used.
     package func folds(_ attribute: Attribute) -> Bool { !folding.isEmpty && attribute.isFolded }
 
     /// The query without its limit.

@@ -10,7 +10,7 @@ extension ResolvedQuery {
         if let reference = query.reference, item.reference != reference { return false }
         guard query.attributes.allSatisfy({ query.matches($0.value, for: $0.key, of: item) }) else { return false }
         guard !query.filters.isEmpty else { return true }
-        // Only if something else does not fail before.
+        // Parsed only after all other conditions have passed.
         let certificate = needsCertificate ? item.certificate : nil
         return query.filters.allSatisfy { accepts($0, item, certificate) }
     }

@@ -1,6 +1,6 @@
 package import SystemCrypto
 
-/// A query as it is carried out: with what answering it takes and the query itself does not say.
+/// A query with what is needed to answer it: the open access groups, issuer names, and trusted roots.
 public struct ResolvedQuery: Sendable, Hashable {
     /// The question.
     public var query: Query

@@ -1,4 +1,4 @@
-/// An attribute that items of a kind have, with values of a type. Those that they do not have do not compile.
+/// An attribute that items of a kind have, with values of a type. An attribute that the kind lacks does not compile.
 public struct ItemAttribute<Kind: ItemKind, Value: AttributeConvertible>: Sendable {
     public let attribute: Attribute
 

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A class of items as a type, so that the compiler knows what items of it have.
+/// A class of items as a type, so that the compiler knows the attributes of its items.
 public protocol ItemKind: Sendable {
     static var itemClass: ItemClass { get }
 }

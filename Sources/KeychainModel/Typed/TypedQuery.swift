@@ -1,6 +1,6 @@
 /// Something a search can be made of: a ``Query``, or a ``TypedQuery``.
 public protocol QueryForm: Sendable {
-    /// - Throws: `errSecParam` and its kin, naming the key, for what cannot be honoured.
+    /// - Throws: `errSecParam`, `errSecNoSuchAttr` or `errSecUnimplemented`, naming the key, for what cannot be honoured.
     func checked() throws(KeychainError) -> Query
 }
 
@@ -19,7 +19,7 @@ extension Query: QueryForm {
     public static var identities: TypedQuery<Identities> { TypedQuery() }
 }
 
-/// A search for items of one kind, put together so that only what they have compiles.
+/// A search for items of one kind, built so that only their attributes and filters compile.
 ///
 ///     let mail = try host.items(.genericPasswords.where(.service, "mail").where(.account, "anna"))
 ///     let signers = try host.identities(.identities.subject(.contains, "anna").where(.canSign, true))
@@ -56,13 +56,13 @@ public struct TypedQuery<Kind: ItemKind>: QueryForm {
     /// Limits the search to the items of a list.
     public func among(_ items: ItemList) -> Self { filtered(.items(items)) }
 
-    /// The first so many.
+    /// Limits the search to the first `count` items.
     public func first(_ count: Int = 1) -> Self { changed { $0.limit = count == 1 ? .one : .atMost(count) } }
 
-    /// Each once, though it be on several cards or in several files: as it is found first.
+    /// Finds an item that is on several cards or in several files once, where it is found first.
     public func distinct() -> Self { changed { $0.isDistinct = true } }
 
-    /// Labels and subjects compared with these differences overlooked.
+    /// Overlooks these differences in labels, accounts, services, servers and subjects.
     public func ignoring(_ folding: Folding) -> Self { changed { $0.folding.formUnion(folding) } }
 
     private func filtered(_ filter: Filter) -> Self { changed { $0.filters.append(filter) } }

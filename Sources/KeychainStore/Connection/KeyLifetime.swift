@@ -1,11 +1,11 @@
 package import KeychainModel
 
-/// For how long an unlocked keychain stays so.
+/// How long an unlocked keychain stays unlocked.
 package struct KeyLifetime: Sendable {
     private(set) var settings: KeychainSettings
-    /// Whether the login session has the key; it is then the session's keyring that forgets it in time, for all processes.
+    /// Whether the login session's keyring has the key; the keyring then drops it in time, for all processes.
     package var isShared = false
-    /// When it is over however much it is used, in milliseconds of uptime; nil for never.
+    /// The time at which the lifetime ends even if the key is in use, in milliseconds of uptime; nil for never.
     var end: Int64?
 
     private var beginning: Uptime
@@ -36,16 +36,16 @@ package struct KeyLifetime: Sendable {
         return [unused, end.map { $0 - now.total }].compactMap { $0 }.min()
     }
 
-    /// Seconds that the login session is to keep the key, used as it is now; at least 1.
+    /// The seconds for which the login session keeps the key after a use now; at least 1.
     func secondsInSession(at now: Uptime) -> UInt32 {
         guard let limit = [interval, end.map { $0 - now.total }].compactMap({ $0 }).min() else { return .max }
         return UInt32(clamping: max((limit - 1) / 1000 + 1, 1))
     }
 
-    /// Whether the session's time for the key is worth lengthening: it is counted from the last use, and that was a while ago.
+    /// Whether to extend the session's time for the key: it counts from the last use, which was 500 ms ago or more.
     func isRenewalDue(at now: Uptime) -> Bool { isShared && interval != nil && now.total - lastUse.total >= 500 }
 
-    /// The time until an unused key is looked at again, in milliseconds; the maximum for never.
+    /// The time until an unused key is checked again, in milliseconds; the maximum for never.
     package func nextCheck(at now: Uptime) -> Int64 {
         let limits = [remaining(at: now), isShared ? interval : nil].compactMap { $0 }
         return limits.min().map { max($0, 1) } ?? .max

@@ -1,8 +1,8 @@
 internal import KeychainModel
 
-/// When the secrets of items may be used, keychain semantics 3.1. Every one needs the keychain's key.
+/// When the secrets of items may be used, keychain semantics 3.1. All of them need the keychain's key.
 extension KeychainConnection {
-    /// - Throws: `errSecInteractionNotAllowed` while the login session is locked, for an item that is not to be used then.
+    /// - Throws: `errSecInteractionNotAllowed` while the login session is locked, for an item that may not be used then.
     func checkSession(_ row: ItemRow) throws(KeychainError) {
         guard Accessibility.whileUnlocked.contains(where: { row.isAccessible($0) }), environment.isSessionLocked()
         else { return }
@@ -11,7 +11,7 @@ extension KeychainConnection {
             remedy: "unlock the session")
     }
 
-    /// - Throws: `errSecAuthFailed` for an item that needs a password to protect it where there is none.
+    /// - Throws: `errSecAuthFailed` for an item that may only be in a keychain with a password, if the keychain has none.
     func checkPasscode(_ row: ItemRow) throws(KeychainError) {
         guard row.isAccessible(Accessibility.whenPasscodeSet) else { return }
         let key = try WrappedKey(readingFrom: database)

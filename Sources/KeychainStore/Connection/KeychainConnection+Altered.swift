@@ -1,8 +1,8 @@
 internal import KeychainModel
 
-// SQL compares what an altered row has now, and a search may be for what it had. Keychain semantics 2.3.
+// SQL compares an altered row's present values, but a search may be for its original ones. Keychain semantics 2.3.
 extension KeychainConnection {
-    /// Adds the altered items of the class to a result that may lack some.
+    /// Adds the altered items of the class to the gaps of a result.
     func assessAltered(_ query: Query, in result: inout Outcome<[Item]>) {
         guard query.itemClass != .identity, query.includes(identifier), query.tokenID == nil else { return }
         let numbers = integrity.alteredRows(query.itemClass) {
@@ -29,8 +29,8 @@ extension KeychainConnection {
 
     /// Whether an altered row may be one that a query looks for.
     ///
-    /// It is where nothing that is asked for differs from what can be read of it, and where it fits its checksum with what
-    /// is asked for: then it was stored with that.
+    /// It may be if no wanted value differs from the row's readable ones, or if the row fits its checksum with the
+    /// wanted values: then it was stored with them.
     private func mayBeMeant(_ number: SQLValue, by query: Query) -> Bool {
         let columns = query.itemClass.columns
         guard let everything = try? Query(query.itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)
@@ -48,7 +48,7 @@ extension KeychainConnection {
         let id = query.reference?.localID ?? row.id
         guard !differing.isEmpty || id != row.id else { return true }
         guard !differing.keys.contains(where: query.folds) else { return true }
-        // A text is found by data as well, and the other way round; the checksum tells them apart.
+        // A search finds a text by data as well, and data by a text; the checksum tells the two apart.
         let forms = [
             differing, differing.mapValues { value in value.bytes.map { .data($0) } ?? value },
             differing.mapValues { value in

@@ -21,12 +21,12 @@ extension KeychainConnection {
         return count
     }
 
-    /// Takes out of a copy what does not belong into a backup.
+    /// Removes from a copy everything that does not belong in a backup.
     private static func finishBackup(_ path: String, unreadable: Int = 0) throws(SQLiteError) -> BackupCount {
         let copy = try connect(path, access: .readWrite)
         let leftOut = try copy.removeWhatStaysOnTheDevice()
         let damaged = try copy.removeAlteredItems() + unreadable
-        // Once more, so that no page is left that they were on.
+        // `VACUUM` after the deletions, so that no page of the deleted rows is left.
         try copy.execute("DELETE FROM journal; VACUUM")
         return BackupCount(items: try copy.itemCount(), leftOut: leftOut, damaged: damaged)
     }
@@ -59,7 +59,7 @@ extension KeychainConnection {
         for row in rows {
             let (sql, values) = itemClass.columns.insert(row)
             do throws(SQLiteError) { try copy.run(sql, values) } catch {
-                // A row that SQLite reads twice is one.
+                // SQLite may read one row of a damaged file twice.
                 guard error.code == .uniqueConstraint else { throw KeychainError(error) }
             }
         }
@@ -105,7 +105,7 @@ extension KeychainConnection {
         try copy.makeKeychain(layout: layout)
         try copy.writing { () throws(KeychainError) in
             do throws(SQLiteError) {
-                // The check and the rows are of one moment, whoever writes to the file.
+                // In one transaction, so that the check and the rows are of one moment even if another process writes.
                 try original.run("BEGIN")
                 guard try original.value("PRAGMA integrity_check(1)") == .text("ok") else {
                     throw SQLiteError(.corrupt, "its pages do not fit together")
@@ -133,7 +133,7 @@ extension KeychainConnection {
         }
     }
 
-    /// Takes an id of its own, and other references to its items.
+    /// Gives the copy an identity of its own, and new references to its items.
     private func becomeAnother(key: borrowing Secret) throws(KeychainError) {
         try database.writing { () throws(KeychainError) in
             try KeychainError.mapping { () throws(SQLiteError) in
@@ -183,7 +183,7 @@ extension KeychainConnection {
 }
 
 extension Database {
-    /// The tables whose rows belong to the keychain: a journal tells of another file.
+    /// The tables whose rows are copied: all but the journal, whose entries are about another file.
     fileprivate var tablesWithContent: [String] {
         get throws(SQLiteError) {
             try texts("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'journal'")
@@ -212,7 +212,7 @@ extension Database {
         return texts
     }
 
-    /// - Returns: how many items there were of those that never leave their device.
+    /// - Returns: the number of deleted items, which never leave their device.
     fileprivate func removeWhatStaysOnTheDevice() throws(SQLiteError) -> Int {
         var count: Int64 = 0
         let bound = Accessibility.thisDeviceOnly.compactMap { $0.bytes.map(SQLValue.blob) }

@@ -52,15 +52,15 @@ extension KeychainConnection {
 
     // MARK: The file
 
-    /// Whether the file is read as it is until there is room beside it.
+    /// Whether the file is read without SQLite's files beside it until the disk has room for them.
     package var lacksRoom: Bool { database.access == .noSpace }
 
-    /// Whether the file can only be read, though there were room.
+    /// Whether the file can only be read for a reason other than a lack of room.
     package var isReadOnly: Bool {
         get throws(KeychainError) { try lacksRoom ? !file.isWritable : database.isReadOnly }
     }
 
-    /// Opens the file anew where there was no room: others may have had it since, and changed it.
+    /// Reopens a file that was opened without room: another process may have changed it since.
     package mutating func lookForRoom() throws(KeychainError) {
         guard lacksRoom else { return }
         database = try Self.database(of: file)
@@ -85,9 +85,9 @@ extension KeychainConnection {
         }
     }
 
-    /// The file as it is, where SQLite has no room to keep files beside it, which it wants to do also for reading.
+    /// The file opened without SQLite's files beside it, which SQLite needs even for reading, since there is no room for them.
     ///
-    /// - Throws: `errSecDiskFull` where that is not all there is to it.
+    /// - Throws: `errSecDiskFull` where the latest changes are beside the file, and not in it.
     private static func databaseWithoutRoom(of file: KeychainFile) throws(KeychainError) -> Database {
         try bringChangesIn(file)
         guard try !file.hasChangesBeside else {
@@ -98,7 +98,7 @@ extension KeychainConnection {
         return try KeychainError.mapping { () throws(SQLiteError) in try connect(file.path, access: .noSpace) }
     }
 
-    /// Takes the changes that a killed program has left beside the file into it, if they fit. With exclusive access
+    /// Moves the changes that a killed program has left beside the file into it, if they fit. With exclusive access
     /// this needs no space for shared memory (SQLite, "Write-Ahead Logging", use without shared memory).
     private static func bringChangesIn(_ file: KeychainFile) throws(KeychainError) {
         guard try file.hasChangesBeside, try file.isWritable else { return }
@@ -111,8 +111,7 @@ extension KeychainConnection {
     static func connect(_ path: String, access: Database.Access) throws(SQLiteError) -> Database {
         let database = try Database(path: path, access: access, busyTimeout: busyTimeout)
         try database.distrustSchema()
-        // `cell_size_check` is for files somebody prepared, and so is that no foreign key has effects; `secure_delete` is for
-        // what was deleted.
+        // `cell_size_check = ON` and `foreign_keys = OFF` guard against crafted files; `secure_delete` overwrites deleted content.
         try database.execute(
             """
             PRAGMA cell_size_check = ON; PRAGMA foreign_keys = OFF; PRAGMA secure_delete = ON;

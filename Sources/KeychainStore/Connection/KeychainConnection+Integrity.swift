@@ -13,7 +13,7 @@ final class IntegrityCheck: Sendable {
     private let finding = Mutex<Finding?>(nil)
     private let unaltered = Mutex<Set<ItemClass>>([])
 
-    /// The altered rows of a class. Once a look has found none, there is no further one.
+    /// The altered rows of a class. Once `look` has found none, it is not called again.
     func alteredRows(_ itemClass: ItemClass, _ look: () -> [SQLValue]) -> [SQLValue] {
         unaltered.withLock { known in
             if known.contains(itemClass) { return [] }
@@ -23,7 +23,7 @@ final class IntegrityCheck: Sendable {
         }
     }
 
-    /// - Returns: nil where it was known before that all is well.
+    /// - Returns: nil if an earlier check has found the file sound, or repaired it.
     func once(_ look: () -> Finding) -> Finding? {
         finding.withLock { known in
             switch known {
@@ -40,12 +40,12 @@ final class IntegrityCheck: Sendable {
     }
 }
 
-// SQLite has no checksums: an index that a flipped bit made differ from its table loses items to searches without a word, and
-// lets a second one of a kind in.
+// SQLite has no checksums: an index that differs from its table by a flipped bit silently hides items from searches,
+// and lets duplicates in.
 extension KeychainConnection {
-    /// Checks the file where an answer may lack items, so that damage is told.
+    /// Checks the file where an answer may lack items, so that damage is reported.
     ///
-    /// - Returns: nil where it lacks nothing for all that can be known.
+    /// - Returns: nil if an earlier check has found the file sound, or repaired it.
     func checkIntegrity() -> IntegrityCheck.Finding? {
         integrity.once {
             do throws(KeychainError) {
@@ -60,7 +60,7 @@ extension KeychainConnection {
 
     /// Checks the indexes before a write, so that a damaged one lets no duplicate in.
     ///
-    /// - Throws: `errSecInvalidKeychain` for a file whose indexes cannot be made anew; a damaged row is no hindrance.
+    /// - Throws: `errSecInvalidKeychain` for a file whose indexes cannot be made anew; a damaged row is not an error.
     func checkIndexes() throws(KeychainError) {
         if case .damaged = checkIntegrity() { try repairIndexes() }
     }
@@ -78,7 +78,7 @@ extension KeychainConnection {
             }
         } catch {
             switch error.code {
-            // Two items that exclude each other have no index.
+            // A unique index over two duplicate items cannot be built.
             case .duplicateItem: throw Self.damaged
             case .readOnly:
                 throw KeychainError(

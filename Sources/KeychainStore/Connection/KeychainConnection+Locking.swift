@@ -44,7 +44,7 @@ extension KeychainConnection {
         return true
     }
 
-    /// Whether the key is still the keychain's; a row that is damaged does not tell.
+    /// Whether the key is still the keychain's; true for a damaged row, which cannot show it.
     private func isKeyCurrent() throws(KeychainError) -> Bool {
         let current = try WrappedKey(readingFrom: database)
         return switch key {
@@ -53,7 +53,7 @@ extension KeychainConnection {
         }
     }
 
-    /// Makes sure that a row may be sealed in the transaction that is going on, beside rows with seals of the same version.
+    /// Makes sure that a row may be sealed in the current transaction, beside rows with seals of the same version.
     ///
     /// - Throws: `errSecInteractionNotAllowed` where the keychain has got another key.
     func prepareSealing() throws(KeychainError) {
@@ -74,7 +74,7 @@ extension KeychainConnection {
         guard try isKeyCurrent() else { throw Self.locked }
     }
 
-    /// Counts the time to the next locking from now on.
+    /// Restarts the time after which the unused keychain locks.
     package mutating func noteUse() {
         guard key != nil else { return }
         let now = environment.uptime()
@@ -93,7 +93,7 @@ extension KeychainConnection {
     /// Whether the session has the key.
     package var isInSession: Bool { (try? KernelKeyring.contains(sharedKeyName)) == true }
 
-    /// Leaves the key in the session's keyring; from then on it is the session that has it.
+    /// Stores the key in the session's keyring, which from then on decides how long it is kept, at most `seconds`.
     package mutating func shareKey(seconds: UInt32) throws(KeychainError) {
         let now = environment.uptime()
         var shared = lifetime
@@ -113,7 +113,7 @@ extension KeychainConnection {
         sharing = try? journalEnd()
     }
 
-    /// Has the session keep the key, if it has it, for as long as the lifetime says now.
+    /// Sets the time for which the session keeps the key, if it has it, to what the lifetime says now.
     package func keepSharedKey() {
         guard lifetime.isShared else { return }
         _ = try? KernelKeyring.keep(sharedKeyName, seconds: lifetime.secondsInSession(at: environment.uptime()))

@@ -6,7 +6,7 @@ extension KeychainConnection {
     /// Replaces the wrapped key. Items that require a password are deleted where the new key has none. Keychain
     /// semantics 3.1.
     ///
-    /// - Parameter others: what else belongs to the transaction.
+    /// - Parameter others: further changes in the same transaction.
     /// - Returns: nil if the old one is no longer there.
     /// - Throws: `errSecInvalidKeychain` where the file does not have the new one afterwards; nothing has changed then.
     func replace<Result>(
@@ -43,7 +43,7 @@ extension KeychainConnection {
 
     /// Replaces the key: every row that is sealed is sealed under the new one.
     ///
-    /// - Parameter renew: makes the bindings to cards for the new key, of those that are as they were written.
+    /// - Parameter renew: makes the card bindings for the new key from the unaltered old ones.
     /// - Returns: false if the old password is no longer there.
     package func rekey(
         from old: borrowing Secret, to new: borrowing Secret, _ current: WrappedKey, _ replacement: WrappedKey,
@@ -56,14 +56,14 @@ extension KeychainConnection {
             for itemClass in ItemClass.stored { damaged += try reseal(itemClass, from: old, to: new) }
             guard damaged.isEmpty else { throw Self.isDamaged(damaged) }
             let bindings = try CardBindingTable.all(in: database).rows
-            // With those that are damaged.
+            // Removes the damaged ones as well.
             _ = try CardBindingTable.remove(nil, from: database)
             for binding in try renew(bindings) { try CardBindingTable.put(binding, in: database) }
             return true
         } ?? false
     }
 
-    /// - Returns: what those are called that are damaged, and were left as they are.
+    /// - Returns: the names of the damaged items, which were left as they are.
     private func reseal(
         _ itemClass: ItemClass, from old: borrowing Secret, to new: borrowing Secret
     ) throws(KeychainError) -> [String] {
@@ -93,9 +93,9 @@ extension KeychainConnection {
 
     // MARK: After the transaction
 
-    /// Takes the key away from the login session, and the old password out of the files.
+    /// Removes the key from the login session, and what the old password opens from the log.
     ///
-    /// - Returns: why the old password is still in a file beside the keychain's; nil where it is in none.
+    /// - Returns: the reason why the log still has what the old password opens; nil if it is empty.
     package mutating func finishPasswordChange() -> KeychainError? {
         // Keys kept by another session do not fit the new salt.
         _ = try? withdrawKey()
@@ -109,7 +109,7 @@ extension KeychainConnection {
         return finishPasswordChange()
     }
 
-    /// Empties the log, and tells why that is not possible.
+    /// Empties the log, or returns the reason why that is not possible.
     private func leftover() -> KeychainError? {
         do throws(KeychainError) {
             let isEmptied = try database.waiting(atMost: 2000, instead: Self.busyTimeout) { () throws(KeychainError) in
@@ -129,7 +129,7 @@ extension KeychainConnection {
 }
 
 extension ItemRow {
-    /// The row's seal under another key; nil for a row without one.
+    /// The row sealed under another key; nil for a row without a seal.
     ///
     /// - Throws: `errSecDecode` if the row is not the one that was written.
     fileprivate func resealed(

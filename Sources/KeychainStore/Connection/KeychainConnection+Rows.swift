@@ -4,7 +4,7 @@ internal import KeychainModel
 extension KeychainConnection {
     /// Calls `body` with a reader for each row that SQL finds, until it returns false.
     ///
-    /// - Parameter startingOver: called where SQLite gives up amid the rows: `body` is then called for all of them once more.
+    /// - Parameter startingOver: called where SQLite fails amid the rows: `body` is then called for all of them once more.
     func forEachRow(
         _ query: Query, startingOver: () -> Void,
         _ body: (() throws(KeychainError) -> ItemRow) throws(KeychainError) -> Bool

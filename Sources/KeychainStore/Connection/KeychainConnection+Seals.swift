@@ -2,7 +2,7 @@ package import KeychainModel
 package import SecureBytes
 internal import SystemCrypto
 
-// The seals of items that are only read. Those of secrets are opened with them.
+// Checks the seals of items whose secret is not read. Reading a secret opens its seal anyway.
 extension KeychainConnection {
     /// Checks that a certificate or a key is as it was stored, as far as the seal can tell.
     ///
@@ -34,7 +34,7 @@ extension KeychainConnection {
         }
     }
 
-    /// Gives the rows of a keychain that an older version made their seals, if that is possible now.
+    /// Renews the seals of a keychain that an older version made, if it is unlocked and can be written to.
     func renewSeals() {
         guard hasOldSeals, (try? checkWritable()) != nil else { return }
         try? database.waiting(atMost: 2000, instead: Self.busyTimeout) { () throws(KeychainError) in
@@ -47,10 +47,11 @@ extension KeychainConnection {
         }
     }
 
-    /// Seals every row anew, with certificates and public keys that had no seal, in the transaction that is going on.
+    /// Seals every row anew, and also certificates and public keys without a seal, in the current transaction.
     ///
-    /// What fits no more is left as it is. Where any row has a seal of the current version, the mark of the first one was put back
-    /// from an older file, and what has no seal may be anybody's: it stays so.
+    /// Rows that do not fit their seal or checksum are left as they are. If any row has a seal of the current version,
+    /// the keychain's mark of the first version was put back from an older file, and rows without a seal may be forged:
+    /// no row is sealed then.
     package func renewSeals(under key: borrowing Secret) throws(KeychainError) {
         let current = try WrappedKey(readingFrom: database)
         guard !current.isAltered, current.hasOldSeals(key) else { return }

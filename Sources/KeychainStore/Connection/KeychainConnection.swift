@@ -9,13 +9,13 @@ package struct KeychainConnection: ~Copyable {
     let id: UniqueID
     /// The identifier that tells the keychain from others, which its items carry.
     package let identifier: KeychainIdentifier
-    /// Whether the row that both are from was not as it was written when the file was opened.
+    /// Whether the row that both ids are from had been altered when the file was opened.
     package let wasAltered: Bool
     /// The keychain's key; nil while it is locked.
     package var key: Secret?
-    /// For how long it is to be there.
+    /// How long the key is kept.
     package var lifetime: KeyLifetime
-    /// The last entry of the journal when the session got the key from here, or gave it.
+    /// The number of the journal's newest entry when the session got the key from here, or gave it.
     package var sharing: Int64?
     /// The file's data version at the last look at its settings.
     var dataVersion: Int64?
@@ -24,7 +24,7 @@ package struct KeychainConnection: ~Copyable {
 
     // MARK: Searching
 
-    /// The items a query finds, in the order they were added, and what could not be read among them.
+    /// The items a query finds, in the order they were added, and the gaps for those that could not be read.
     package func search(_ resolved: ResolvedQuery) throws(KeychainError) -> Outcome<[Item]> {
         let query = resolved.query
         var result = try found(resolved)
@@ -41,7 +41,8 @@ package struct KeychainConnection: ~Copyable {
         return result
     }
 
-    /// - Parameter filtersAltered: whether an altered item counts only where it passes the filters by what it has now, too.
+    /// - Parameter filtersAltered: whether an altered item counts only if its present values match the query; otherwise
+    ///   each one that SQL finds and the client may read counts.
     private func found(
         _ resolved: ResolvedQuery, filtersAltered: Bool = false
     ) throws(KeychainError) -> Outcome<[Item]> {
@@ -64,8 +65,7 @@ package struct KeychainConnection: ~Copyable {
         return result
     }
 
-    /// The altered items that match by their present values. Where items may be out of reach, no more can be told of
-    /// them.
+    /// The altered items that match by their present values; if nothing matches in a damaged file, the damage of the file.
     package func damage(matching query: ResolvedQuery) throws(KeychainError) -> [Missing] {
         let result = try found(query, filtersAltered: true)
         guard result.found.isEmpty, result.missing.isEmpty, case .damaged(let error) = checkIntegrity() else {
@@ -76,7 +76,7 @@ package struct KeychainConnection: ~Copyable {
 
     private func missing(_ error: KeychainError) -> Missing { Missing(inFile: file.keychainName, error) }
 
-    /// SQLite's way to the rows of a query. Wraps `EXPLAIN QUERY PLAN`.
+    /// SQLite's plan for a query. Wraps `EXPLAIN QUERY PLAN`.
     package func plan(for query: Query) throws(SQLiteError) -> [String] {
         let (sql, values) = query.itemClass.columns.select(query)
         let statement = try database.prepare("EXPLAIN QUERY PLAN " + sql, values)
@@ -88,8 +88,8 @@ package struct KeychainConnection: ~Copyable {
     /// The secret of an item; nil if it was stored without one.
     ///
     /// - Parameters:
-    ///   - leaving: whether the caller gets it, and not only what is done with it.
-    ///   - isAuthorized: whether what its access control asks for was shown.
+    ///   - leaving: whether the secret leaves the keychain, and is not only used for an operation.
+    ///   - isAuthorized: whether the item's access control has been satisfied.
     package func secret(
         of reference: PersistentReference, leaving: Bool = true, isAuthorized: Bool = false
     ) throws(KeychainError) -> Secret? {
@@ -122,7 +122,7 @@ package struct KeychainConnection: ~Copyable {
 
     /// Carries out all steps and the caller's part of the change, or nothing.
     ///
-    /// - Parameter others: called in the transaction with the results of the steps; what it throws undoes them.
+    /// - Parameter others: called in the transaction with the results of the steps; an error from it undoes them.
     package func carryOut<Final: Sendable>(
         _ steps: [KeychainStep], then others: @Sendable ([KeychainStep.Result]) throws(KeychainError) -> Final
     ) throws(KeychainError) -> Final {
@@ -176,9 +176,9 @@ package struct KeychainConnection: ~Copyable {
         return row.item(in: identifier)
     }
 
-    /// Changes every item a query finds, in the transaction that is going on; those that were altered stay as they are.
+    /// Changes every item a query finds, in the current transaction; altered items stay as they are.
     ///
-    /// - Throws: `errSecDecode` where nothing was found but what its seal tells to have been altered.
+    /// - Throws: `errSecDecode` if only items were found whose seal shows that they were altered.
     private func change(
         _ resolved: ResolvedQuery, _ changes: ItemChanges, _ sealed: SealedSecrets
     ) throws(KeychainError) -> Int {
@@ -192,7 +192,7 @@ package struct KeychainConnection: ~Copyable {
             do throws(KeychainError) {
                 new = try changed(row, attributes, secret: changes.secret, sealed)
             } catch {
-                // As with rows that cannot be read: it must not keep the others from being changed.
+                // As with unreadable rows, one damaged item must not keep the others from being changed.
                 guard error.code == .decode else { throw error }
                 damage = damage ?? error
                 continue
@@ -210,7 +210,7 @@ package struct KeychainConnection: ~Copyable {
     /// Deletes every item that a query finds, in the current transaction. An altered one must be named by its
     /// reference: its attributes may have been another item's.
     ///
-    /// - Parameter evenAltered: whether those that match by what they have now go as well.
+    /// - Parameter evenAltered: whether altered items that match by their present values are deleted as well.
     func remove(_ resolved: ResolvedQuery, evenAltered: Bool = false) throws(KeychainError) -> Int {
         let query = resolved.query
         let delete = query.itemClass.columns.delete
@@ -228,7 +228,7 @@ package struct KeychainConnection: ~Copyable {
         let query = resolved.query
         var rows: [ItemRow] = []
         try forEachRow(query, startingOver: { rows = [] }) { row throws(KeychainError) in
-            // A row beyond reading is not what the query means; it must not keep the others from being changed.
+            // An unreadable row matches no query, and must not keep the others from being changed.
             guard let row = try? row() else { return true }
             let item = row.item(in: identifier)
             let isNamed = row.isAltered && query.reference == item.reference && query.filters.isEmpty
@@ -238,7 +238,7 @@ package struct KeychainConnection: ~Copyable {
         return rows
     }
 
-    /// - Throws: `errSecDuplicateItem`; `errSecDecode` where what is in the way was altered: it may have been another item.
+    /// - Throws: `errSecDuplicateItem`; `errSecDecode` if the duplicate was altered: it may have been another item.
     private func write(_ row: ItemRow, _ sql: String, _ values: [SQLValue]) throws(KeychainError) {
         do throws(SQLiteError) { try database.run(sql, values) } catch {
             let error = KeychainError(error)
@@ -277,7 +277,7 @@ package struct KeychainConnection: ~Copyable {
         try row.checkMayBecome(attributes)
         new.attributes.merge(attributes) { $1 }
         new.attributes[.modificationDate] = .date(environment.clock())
-        // A new seal does not make an altered row good.
+        // Opened first, so that a new seal does not make an altered row valid.
         let old = try open(row)
         if let sealed = sealed.byItem[row.id], secret != nil {
             try seal(Secret(copying: sealed.span), into: &new)

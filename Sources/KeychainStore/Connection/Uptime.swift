@@ -7,7 +7,7 @@ package struct Uptime: Sendable, Hashable {
     /// The part of it that the machine slept.
     let asleep: Int64
 
-    /// Less sleep than this, in milliseconds, is the distance between two readings of the clocks.
+    /// A shorter sleep, in milliseconds, is taken for the time between the readings of the two clocks.
     private static let tolerance: Int64 = 100
 
     func hasSlept(since earlier: Uptime) -> Bool { asleep - earlier.asleep > Self.tolerance }

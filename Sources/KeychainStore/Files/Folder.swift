@@ -8,7 +8,7 @@ package struct Folder {
 
     package static let mode: mode_t = 0o700
 
-    /// The folder that a path leads into.
+    /// The folder of the file at a path.
     package init(of path: String) {
         let folder = path.lastIndex(of: "/").map { path[..<$0] } ?? "."
         self.init(path: folder.isEmpty ? "/" : String(folder))
@@ -20,7 +20,7 @@ package struct Folder {
 
     /// Makes the missing folders of the path, for the owner alone by default.
     ///
-    /// - Throws: `errSecNoAccessForItem` where what is there of it belongs to another user.
+    /// - Throws: `errSecNoAccessForItem` where an existing part of the path belongs neither to this user nor to root.
     package func make(mode: mode_t = Folder.mode) throws(KeychainError) {
         try FollowedPath(path, asFarAsThere: true)?.checkOwners()
         var folder = ""
@@ -37,7 +37,7 @@ package struct Folder {
         }
     }
 
-    /// Makes names that were given or taken away in it last.
+    /// Flushes the folder to the disk, so that names created or deleted in it are not lost.
     func sync() throws(KeychainError) {
         do throws(SystemError) { try AtomicFile.sync(folder: path) } catch {
             throw KeychainError(system: "the folder \(path) cannot be written", error)
@@ -87,9 +87,9 @@ package struct Folder {
 }
 
 extension KeychainError {
-    /// The keychain error of a system call: of the last one, unless another is given.
+    /// The keychain error of a failed system call: the last one, unless another error is given.
     ///
-    /// - Parameter what: what could not be done, in words that its reason is added to.
+    /// - Parameter what: the failure, in words to which the reason is appended.
     package init(system what: String, _ error: SystemError = SystemError()) {
         let code: ErrSec =
             switch error.number {

@@ -6,23 +6,23 @@ internal import Platform
 /// A path that was followed from the root on, each part by the descriptor of the folder before it, with the users who
 /// could lead it elsewhere.
 ///
-/// A process with other rights than the user who chose the path must not take that user's files for its own: neither read from them
-/// what it is to do, nor write its secrets into them. Where every part belongs to the process's user or to root, and nobody else may
-/// replace a part, the path leads to the same file when it is opened by name later.
+/// A process with other rights than the user who chose the path must not treat that user's files as its own: it would
+/// follow their settings, or write its secrets into them. If every part belongs to the process's user or to root, and
+/// no other user may replace a part, the path leads to the same file when it is opened by name later.
 package struct FollowedPath {
-    /// Without symbolic links.
+    /// The path without symbolic links.
     package let path: String
     /// Status of the file at the end of the path; with `asFarAsThere`, of its last part that exists.
     let status: stat
 
     private let parts: Parts
 
-    /// Symbolic links on one path that are followed at the most, as the kernel has it.
+    /// The most symbolic links that are followed on one path, as in the kernel.
     private static let maximumLinks = 40
 
     /// - Parameters:
-    ///   - asFarAsThere: whether a path that is not there is followed to its last part that is.
-    ///   - user: who has to own its parts, beside root.
+    ///   - asFarAsThere: whether a path that does not exist is followed to its last existing part.
+    ///   - user: the user who, besides root, may own its parts.
     /// - Returns: nil where the path leads nowhere, with the reason in `errno`.
     package init?(_ given: String, asFarAsThere: Bool = false, for user: UInt32 = geteuid()) {
         guard !given.isEmpty, !given.utf8.contains(0), given.utf8.count < PATH_MAX else {
@@ -103,7 +103,7 @@ package struct FollowedPath {
         return "run it as \(owner.text), or \(elsewhere)"
     }
 
-    /// - Throws: `errSecNoAccessForItem`, naming a folder on the way in which others may put another file in the place of the next.
+    /// - Throws: `errSecNoAccessForItem`, naming the first folder of the path in which other users may replace the next part.
     package func checkFolders() throws(KeychainError) {
         guard let replaceable = parts.replaceable else { return }
         throw KeychainError(
@@ -112,19 +112,19 @@ package struct FollowedPath {
     }
 }
 
-/// The parts of a path, with what was found out about them.
+/// The findings about the parts of a path.
 private struct Parts {
     let user: User
     /// The first part that belongs neither to the user nor to root, and its owner.
     var foreign: (what: String, owner: User)?
-    /// The first folder in which others may put another file in the place of the next part.
+    /// The first folder in which other users may replace the next part.
     var replaceable: String?
 
-    /// Looks at a folder that the path goes through. One of a user that this namespace has no number for may be root's.
+    /// Examines a folder of the path. A folder of a user without a number in this user namespace may be root's, and passes.
     mutating func note(folder status: stat, at path: String) {
         if isForeign(status), !User(status.st_uid).isUnmapped { note(owner: status, of: "the folder \(path)") }
-        // In a sticky folder only the owner of a file replaces it. A group with the owner's number is the owner's alone, as
-        // distributions that have umask 002 make them.
+        // In a sticky folder only the owner of a file can replace it. A group with the owner's number has the owner as
+        // its only member, as distributions with umask 002 make them.
         let isPrivate =
             status.st_mode & S_IWOTH == 0 && (status.st_mode & S_IWGRP == 0 || status.st_gid == status.st_uid)
         if !isPrivate, status.st_mode & S_ISVTX == 0 { replaceable = replaceable ?? path }
@@ -141,20 +141,20 @@ private struct Parts {
 private struct Descriptor: ~Copyable {
     let number: Int32
 
-    /// - Parameter result: a descriptor, or an error's number, negated, which `errno` gets.
+    /// - Parameter result: a descriptor, or a negated error number, which is stored in `errno`.
     init(_ result: Int32) {
         number = result
         if result < 0 { errno = -result }
     }
 
     deinit {
-        // The reason of a failure before is still to be told.
+        // `errno` has the reason of an earlier failure, which is still to be reported.
         let code = errno
         if number >= 0 { close(number) }
         errno = code
     }
 
-    /// Nil with the reason in `errno`.
+    /// The file's status; nil with the reason in `errno`.
     var status: stat? {
         guard number >= 0 else { return nil }
         var status = stat()

@@ -3,7 +3,7 @@ package import Glibc
 internal import Platform
 internal import SecureBytes
 
-/// The file of a keychain: only its owner can use it, and nobody else can put another in its place.
+/// The file of a keychain: only its owner can use it, and no other user can replace it.
 package struct KeychainFile {
     /// The folder, without symbolic links.
     let folder: String
@@ -19,9 +19,10 @@ package struct KeychainFile {
 
     /// The place of an existing keychain; symbolic links on the way are followed.
     ///
-    /// - Parameter user: who has to own it and the folders on the way, beside root.
-    /// - Throws: `errSecNoSuchKeychain` if there is nothing, `errSecNotAvailable` if that cannot be told or the user may not
-    ///   read it, `errSecInvalidKeychain` if it is no file, `errSecNoAccessForItem` if others have a hand in it.
+    /// - Parameter user: the user who, besides root, may own it and the folders of its path.
+    /// - Throws: `errSecNoSuchKeychain` if there is nothing, `errSecNotAvailable` if that cannot be determined or the
+    ///   user may not read it, `errSecInvalidKeychain` if it is not a file, `errSecNoAccessForItem` if other users own
+    ///   it, have access to it or may replace it.
     package init(existing path: String, for user: UInt32 = geteuid()) throws(KeychainError) {
         guard let followed = FollowedPath(path, for: user) else {
             throw Self.cannotBeReached(path)
@@ -59,7 +60,7 @@ package struct KeychainFile {
         }
     }
 
-    /// - Throws: `errSecNotAvailable` for what SQLite would say no more of than that it cannot be opened.
+    /// - Throws: `errSecNotAvailable`, with the reason; SQLite would only say that the file cannot be opened.
     private func checkReadable(_ status: stat) throws(KeychainError) {
         guard unsafe faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0 else { return }
         let what = "the keychain file \(path) cannot be read: \(SystemError().reason)"
@@ -82,10 +83,10 @@ package struct KeychainFile {
         try followed.checkFolders()
     }
 
-    /// Sees to it that a keychain can be created there, as far as that can be told before.
+    /// Checks that a keychain can be created at a path, as far as that can be told in advance.
     ///
-    /// - Throws: as ``checkAbsent()``, `errSecNoAccessForItem` if others own the folder or one on the way, and `errSecParam` for what
-    ///   is not the path of a file.
+    /// - Throws: as ``checkAbsent()``, `errSecNoAccessForItem` if others own the folder or one on the way, and
+    ///   `errSecParam` for a path that is not a file's.
     package static func checkFree(_ path: String) throws(KeychainError) {
         let place = try KeychainFile(splitting: path)
         try FollowedPath(place.folder, asFarAsThere: true)?.checkOwners()
@@ -119,16 +120,16 @@ package struct KeychainFile {
         self.init(folder: parts.count == 1 ? "." : folder.isEmpty ? "/" : folder, name: String(name))
     }
 
-    /// Whether the owner may write to the file; a file marked read-only is, even for root.
+    /// Whether the file's mode lets its owner write to it; a file marked read-only is read-only even for root.
     var isWritable: Bool {
         get throws(KeychainError) { try Self.status(of: path).st_mode & 0o200 != 0 }
     }
 
     /// The way in which the file can be opened.
     ///
-    /// SQLite wants to keep files beside it, also for reading. In a folder that one may not write to it is read as it is.
+    /// SQLite keeps files beside a database even for reading. In a folder that cannot be written to, the file is read without them.
     ///
-    /// - Throws: `errSecWrPerm` where that is not all there is to it.
+    /// - Throws: `errSecWrPerm` where the latest changes may be in the log beside it.
     var access: Database.Access {
         get throws(KeychainError) {
             let usual: Database.Access = try isWritable ? .readWrite : .readOnly
@@ -144,7 +145,7 @@ package struct KeychainFile {
         }
     }
 
-    /// Whether changes are still beside the file and not in it.
+    /// Whether the log beside the file has changes that may not be in the file.
     var hasChangesBeside: Bool {
         get throws(KeychainError) {
             guard Self.isTaken(log) else { return false }
@@ -204,10 +205,10 @@ package struct KeychainFile {
         return flock(file, LOCK_EX | LOCK_NB) != 0
     }
 
-    /// For how long a draft counts as young after it was written to, in seconds.
+    /// The time for which a draft counts as young after its last write, in seconds.
     private static let youngDraft = 60
 
-    /// Takes the file away, and what SQLite keeps beside it.
+    /// Deletes the file, and the files that SQLite keeps beside it.
     package func remove() throws(KeychainError) {
         guard unsafe unlink(path) == 0 else { throw KeychainError(system: "\(path) cannot be deleted") }
         for suffix in Self.companions { unsafe unlink(path + suffix) }
@@ -219,8 +220,8 @@ package struct KeychainFile {
     private static let logSuffix = "-wal"
     private static let logIndexSuffix = "-shm"
 
-    /// - Throws: `errSecDuplicateKeychain` if the name is taken, be it by a link that leads nowhere, or by what a program that
-    ///   crashed has left of an earlier keychain: SQLite would take that for changes to the new one.
+    /// - Throws: `errSecDuplicateKeychain` if the name is taken, also by a dangling link, or by files that a crashed
+    ///   program has left beside an earlier keychain: SQLite would take them for changes to the new one.
     package func checkAbsent() throws(KeychainError) {
         guard !Self.isTaken(path) else { throw duplicate }
         for suffix in Self.companions where Self.isTaken(path + suffix) {
@@ -249,7 +250,7 @@ package struct KeychainFile {
 }
 
 extension KeychainFile {
-    /// The target of a symbolic link, as far as it exists; nil for any other file.
+    /// The target of a symbolic link, or `nothing` where that does not exist; nil for any other file.
     package static func target(ofLink path: String) -> String? {
         guard let status = try? status(of: path), status.st_mode & S_IFMT == S_IFLNK else { return nil }
         return resolvedPath(path) ?? "nothing"
@@ -265,7 +266,7 @@ extension KeychainFile {
         return String(file[..<dot])
     }
 
-    /// The path from the root, for one that may lead nowhere.
+    /// The absolute form of a path, which need not exist.
     package static func absolute(_ path: String) -> String {
         guard !path.hasPrefix("/"), !path.isEmpty, let folder = resolvedPath(".") else { return path }
         return "\(folder == "/" ? "" : folder)/\(path.hasPrefix("./") ? String(path.dropFirst(2)) : path)"

@@ -4,7 +4,7 @@ package import KeychainModel
 package struct CardBindingRow: Sendable, Hashable {
     /// The key on its card.
     package let reference: PersistentReference
-    /// The name that people know the card by.
+    /// The card's name for people.
     package let label: String
     /// The public half of the card's key as a DER SubjectPublicKeyInfo.
     package let publicKey: [UInt8]
@@ -16,7 +16,7 @@ package struct CardBindingRow: Sendable, Hashable {
     package let salt: [UInt8]
     /// The keychain's key, sealed under the wrapping key.
     package let wrapped: [UInt8]
-    /// The key by which the card is known before its PIN is asked for; nil where there is none.
+    /// The key that identifies the card before its PIN is asked for; nil where there is none.
     package let proof: [UInt8]?
 
     package init(
@@ -33,7 +33,7 @@ package struct CardBindingRow: Sendable, Hashable {
         self.proof = proof
     }
 
-    /// The row that a statement of ``CardBindingTable`` stands on; nil for one that this program cannot have written.
+    /// The current row of a statement of ``CardBindingTable``; nil for one that this program cannot have written.
     init?(_ row: borrowing Statement) {
         guard let reference = row[0].blob.flatMap({ try? PersistentReference(parsing: $0) }),
             reference.itemClass == .key, reference.tokenID != nil, let label = row[1].text,

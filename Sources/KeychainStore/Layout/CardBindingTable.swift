@@ -23,13 +23,13 @@ package enum CardBindingTable {
         var rows: [CardBindingRow] = []
         while try KeychainError.mapping({ () throws(SQLiteError) in try statement.step() }) {
             if altered.contains(statement[7]) { continue }
-            // Nor is a row to be used that this program cannot have written, whatever its sum.
+            // A row that this program cannot have written is not used either, even if its checksum fits.
             if let row = CardBindingRow(statement) { rows.append(row) } else { damage = damaged }
         }
         return (rows, damage)
     }
 
-    /// Adds a binding, in place of one the card had.
+    /// Adds a binding, replacing an earlier one of the card.
     package static func put(_ binding: CardBindingRow, in database: borrowing Database) throws(KeychainError) {
         try KeychainError.mapping { () throws(SQLiteError) in
             try database.run(
@@ -59,7 +59,7 @@ package enum CardBindingTable {
 
     /// Removes the binding of a card, or of every card.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of removed bindings.
     package static func remove(_ token: String?, from database: borrowing Database) throws(KeychainError) -> Int {
         try KeychainError.mapping { () throws(SQLiteError) in
             if let token {

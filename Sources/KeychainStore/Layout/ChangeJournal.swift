@@ -33,7 +33,7 @@ package enum ChangeJournal {
         try database.value("SELECT max(id) FROM journal").integer ?? 0
     }
 
-    /// The entries after one that is known, oldest first. What no program of this kind has written is left out.
+    /// The entries after one that is known, oldest first. Entries that no program of this kind can have written are left out.
     package static func entries(after number: Int64, in database: borrowing Database) throws(SQLiteError) -> [Entry] {
         let rows = try database.prepare(
             "SELECT id, kind, item, pid FROM journal WHERE id > ? ORDER BY id LIMIT \(minimumCount + surplus)",
@@ -53,9 +53,10 @@ package enum ChangeJournal {
 }
 
 extension KeychainConnection {
-    /// Writes down that the keychain was locked or unlocked, unless that takes long.
+    /// Records that the keychain was locked or unlocked, unless it has to wait more than 200 ms for other writers.
     ///
-    /// - Parameter known: the number of an entry after which another program may have written the same.
+    /// - Parameter known: the number of an entry after which another program may have recorded the same, which is then
+    ///   not repeated.
     package func record(_ kind: KeychainEvent.Kind, unlessAfter known: Int64? = nil) {
         try? database.waiting(atMost: 200, instead: KeychainConnection.busyTimeout) { () throws(KeychainError) in
             try database.writing(isDurable: false) { () throws(KeychainError) in
@@ -73,7 +74,7 @@ extension KeychainConnection {
         try KeychainError.mapping { () throws(SQLiteError) in try ChangeJournal.end(of: database) }
     }
 
-    /// Writes down what happens in the transaction that is going on.
+    /// Records an event in the current transaction.
     func note(_ kind: KeychainEvent.Kind, _ row: ItemRow? = nil) throws(KeychainError) {
         let item = row.map { PersistentReference($0.itemClass, .local($0.id)) }
         try KeychainError.mapping { () throws(SQLiteError) in try ChangeJournal.append(kind, item, to: database) }

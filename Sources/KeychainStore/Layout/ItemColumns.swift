@@ -1,7 +1,7 @@
 internal import KeychainModel
 internal import Synchronization
 
-/// The layout of a class's table: one column an attribute, named by its code.
+/// The layout of a class's table: one column for each attribute, named by its code.
 final class ItemColumns: Sendable {
     static let genericPassword = ItemColumns(.genericPassword)
     static let internetPassword = ItemColumns(.internetPassword)
@@ -23,7 +23,7 @@ final class ItemColumns: Sendable {
     private let start: String
     private let insertion: String
     private let change: String
-    /// The condition that each attribute has a value, as the indexes have it.
+    /// The condition that an attribute equals a value, for each attribute and as the indexes word it.
     private let conditions: [String]
     private let columns: [Attribute: Int]
     private let selections = Mutex<[Selection: String]>([:])
@@ -53,7 +53,7 @@ final class ItemColumns: Sendable {
     ///
     /// The rest of the query is for ``Query/matches(_:)``; rows it would refuse may be among these.
     ///
-    /// - Parameter isNumbered: whether the last of the values, which the caller adds, is the number of the row.
+    /// - Parameter isNumbered: whether the caller appends the number of one row to the values.
     func select(_ query: Query, isNumbered: Bool = false) -> (sql: String, values: [SQLValue]) {
         var tested: [(column: Int, value: SQLValue)] = []
         var selection = Selection()
@@ -61,7 +61,8 @@ final class ItemColumns: Sendable {
             if attribute == .tokenID {
                 selection.isEmpty = !value.isDefault
             } else if attribute == .synchronizable, value.isDefault {
-                // Nearly every search asks for it, and nearly every row has it: SQLite would sort what an index gives in order.
+                // Nearly every search asks for 0, and nearly every row has it. With the condition, SQLite would sort
+                // rows that another index gives in order.
                 continue
             } else if !query.folds(attribute), let column = columns[attribute] {
                 tested.append((column, value.bytes.map { .blob($0) } ?? SQLValue(value)))
@@ -84,13 +85,13 @@ final class ItemColumns: Sendable {
         var isOfOne = false
         /// Whether one row is named by its number.
         var isNumbered = false
-        /// The attributes that must have a value.
+        /// The columns that must have a given value.
         var columns: [Int] = []
-        /// Whether no row of a file can be meant.
+        /// Whether the query is about a token, so that no row of a file matches.
         var isEmpty = false
     }
 
-    /// Kept from one search to the next, which spares a search on an index a tenth of its time.
+    /// The SQL of a selection, kept for later searches: building it takes a tenth of the time of a search on an index.
     private func sql(_ selection: Selection) -> String {
         selections.withLock { selections in
             if let known = selections[selection] { return known }
@@ -111,7 +112,7 @@ final class ItemColumns: Sendable {
         return (insertion, [.blob(row.id.bytes), SQLValue(row.der), SQLValue(row.sealed), sum] + values)
     }
 
-    /// `UPDATE` of one row's attributes and secret, and of the id it had.
+    /// `UPDATE` of the attributes, secret and id of the row with the id `place`.
     func update(_ row: ItemRow, in place: UniqueID) -> (sql: String, values: [SQLValue]) {
         let (values, sum) = values(row)
         return (change, [.blob(row.id.bytes), SQLValue(row.sealed), sum] + values + [.blob(place.bytes)])
@@ -130,7 +131,7 @@ final class ItemColumns: Sendable {
     /// The checksum that a row is stored with.
     func checksum(of row: ItemRow) -> SQLValue { values(row).sum }
 
-    /// The row a statement made by ``select(_:)`` stands on; what this program cannot have written is left out of it.
+    /// The current row of a statement made by ``select(_:)``, without the values that this program cannot have written.
     ///
     /// - Throws: `errSecDecode` for a row without an id.
     func row(_ statement: borrowing Statement) throws(KeychainError) -> ItemRow {
@@ -158,7 +159,7 @@ final class ItemColumns: Sendable {
             }
         }
         if row.der == nil, der != .null { row.damagedColumn = "der" }
-        // The end of a row that is damaged reads as if nothing had been stored there.
+        // The last columns of a damaged row may read as if nothing had been stored in them.
         if row.sealed == nil, sealed != .null || row.der == nil { row.damagedColumn = "sealed" }
         row.isAltered = row.damagedColumn != nil || statement[3] != checksum.value
         return row

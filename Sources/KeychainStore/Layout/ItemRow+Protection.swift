@@ -2,7 +2,7 @@ internal import KeychainModel
 
 /// The refusals of an item's protection.
 extension ItemRow {
-    /// - Throws: `errSecInteractionNotAllowed` for an item that asks for something first.
+    /// - Throws: `errSecInteractionNotAllowed` for an item whose access control asks for something first.
     func checkFree() throws(KeychainError) {
         guard let control = try AccessControl.stored(in: attributes, of: itemClass),
             control.wantsPasscode || control.wantsApplicationPassword
@@ -12,7 +12,7 @@ extension ItemRow {
             remedy: "read it with an authentication context")
     }
 
-    /// - Throws: `errSecDataNotAvailable` for a key that is used where it is, and never read.
+    /// - Throws: `errSecDataNotAvailable` for a key that is not extractable.
     func checkExtractable() throws(KeychainError) {
         guard itemClass == .key, attributes[.isExtractable]?.isTrue == false else { return }
         throw KeychainError(
@@ -20,10 +20,11 @@ extension ItemRow {
             "the key '\(attributes[.label]?.string ?? "")' was stored as one that cannot be extracted")
     }
 
-    /// - Throws: `errSecReadOnlyAttr` where a key would become less protected than it was, or seem to have been more so;
-    ///   `errSecParam` for another access control than the item has, and another accessibility than that of the access control.
+    /// - Throws: `errSecReadOnlyAttr` where a key would become less protected, or claim a protection that it has not
+    ///   always had; `errSecParam` for another access control than the item has, and another accessibility than that of
+    ///   the access control.
     func checkMayBecome(_ changes: Attributes) throws(KeychainError) {
-        // Wrappers give it with each change, as they did when they added the item.
+        // Wrapper libraries give the access control with each change, as they did when they added the item.
         if let new = changes[.accessControl], attributes[.accessControl].map({ new.matches($0) }) != true {
             throw KeychainError(
                 .param, "the access control of an item stays as it was added",
@@ -34,7 +35,7 @@ extension ItemRow {
         }
         if der != nil { try itemClass.checkAgreement(changes, with: attributes) }
         guard itemClass == .key else { return }
-        // A key may be sealed off at any time, and stays so.
+        // A key can become non-extractable or sensitive at any time, and then stays so.
         let oneWay: [(Attribute, to: Bool)] = [(.isExtractable, false), (.isSensitive, true)]
         for (attribute, final) in oneWay {
             guard let new = changes[attribute]?.isTrue, let old = attributes[attribute]?.isTrue else { continue }

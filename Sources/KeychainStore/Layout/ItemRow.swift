@@ -2,8 +2,8 @@ package import KeychainModel
 internal import SecureBytes
 internal import SystemCrypto
 
-/// An item as a row of the store: its public part in clear, and under a seal together with the secret. Rows without a
-/// secret have a seal as well, except those that were added while the keychain was locked.
+/// An item as a row of the store: its public part in clear, and bound to the secret by a seal. Rows without a secret
+/// have a seal as well, except those that were added while the keychain was locked.
 package struct ItemRow {
     let id: UniqueID
     let itemClass: ItemClass
@@ -13,7 +13,7 @@ package struct ItemRow {
     /// Whether the row was altered by another program: its checksum does not match, or no program of this kind can have
     /// written it.
     package var isAltered = false
-    /// A column of it that no program of this kind can have written.
+    /// A column with a value that no program of this kind can have written.
     var damagedColumn: String?
 
     /// The public part.
@@ -66,7 +66,7 @@ package struct ItemRow {
         return try open(key, keychain, version) != nil
     }
 
-    /// The content of a seal: a secret, or that there is none.
+    /// The content of a seal: a secret, or its absence.
     private struct Content: ~Copyable {
         private var secret: Secret?
 
@@ -104,11 +104,10 @@ package struct ItemRow {
         return other
     }
 
-    /// Whether reading the row takes the keychain's key. Without a secret the key only tells whether the row was
-    /// altered.
+    /// Whether reading the row needs the keychain's key. For a row without a secret, the key only tells whether it was altered.
     package var holdsSecret: Bool { itemClass.holdsSecret(attributes) || (sealed?.count ?? 0) > SealedBox.overhead }
 
-    /// Whether a key's public half gives the hash that the key is found by, as far as that can be told.
+    /// Whether the public key of a key or certificate has the hash that the item is found by, as far as that can be told.
     var hasFittingPublicHalf: Bool {
         let hash: AttributeValue?
         switch itemClass {
@@ -129,7 +128,7 @@ package struct ItemRow {
         return hash.map { $0.matches(.data(actual)) } ?? (itemClass != .key)
     }
 
-    /// - Throws: `errSecDecode` for one that is never stored without a seal, or is not as it was written.
+    /// - Throws: `errSecDecode` for a row that is never stored without a seal, or that was altered.
     func checkUnsealed() throws(KeychainError) {
         guard !itemClass.holdsSecret(attributes), !isAltered else { throw altered }
     }

@@ -17,7 +17,7 @@ enum KeychainSchema {
         let columns: [String]
 
         var name: String { columns[1] }
-        /// Its type; a text from the file is not passed on.
+        /// The object's type, from a fixed list: text from the file is not passed on.
         var noun: String {
             ["table", "index", "trigger", "view"].first { $0 == columns[0] } ?? "object"
         }
@@ -69,7 +69,7 @@ enum KeychainSchema {
         }
     }
 
-    /// Each text goes in with its length before it, so that no two schemas are the same.
+    /// Each text is preceded by its length, so that no two schemas have the same bytes.
     private static func digest(of objects: [Object]) throws(KeychainError) -> String {
         var bytes: [UInt8] = []
         for text in objects.flatMap(\.columns) {

@@ -1,11 +1,11 @@
 package import KeychainModel
 
-// The one row of a table of their own, so that whoever sets them vouches for nothing else.
+// The settings are the one row of their own table, so that writing them gives no other value a new checksum.
 extension KeychainSettings {
-    /// The settings that count where the row was altered.
+    /// The settings in effect where the row was altered.
     private static let strictest = KeychainSettings(locksOnSleep: true, lockInterval: 1)
 
-    /// Reads the row, and the error to report.
+    /// Reads the row, or throws the error to report.
     ///
     /// - Throws: `errSecInvalidKeychain` where it is not as it was written.
     package init(checkedIn database: borrowing Database) throws(KeychainError) {
@@ -23,7 +23,7 @@ extension KeychainSettings {
         self = try Self.stored(in: database) ?? Self.strictest
     }
 
-    /// The stored settings; nil where there are none. An interval that makes no sense counts as the shortest one.
+    /// The stored settings; nil where there are none. An interval below one second counts as one second.
     private static func stored(in database: borrowing Database) throws(KeychainError) -> KeychainSettings? {
         do throws(SQLiteError) {
             guard try !database.hasAlteredRow("settings") else { return nil }
@@ -33,7 +33,7 @@ extension KeychainSettings {
                 locksOnSleep: row[0].integer != 0,
                 lockInterval: row[1].integer.map { UInt32(clamping: max($0, 1)) })
         } catch {
-            // The page that they are on is damaged, and no item is on that.
+            // The damaged page is that of the settings, which has no item.
             guard error.code.primary == .corrupt else { throw KeychainError(error) }
             return nil
         }

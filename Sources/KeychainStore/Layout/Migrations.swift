@@ -2,9 +2,10 @@ internal import KeychainModel
 
 /// The steps that lead from an empty file to the present layout; a step that was ever released is never edited.
 ///
-/// One table a class, one column an attribute, named by its code. Text and data attributes are of type `ANY`, because a
-/// value is given back as the kind it came in; searches and the uniqueness of keychain semantics 1.3 compare the bytes,
-/// and count an absent value as empty or 0. ``ItemColumns`` must write its expressions as the indexes do.
+/// There is one table for each class, with one column for each attribute, named by its code. Text and data attributes
+/// are of type `ANY`, because a value is returned as the kind in which it was stored; searches and the uniqueness of
+/// keychain semantics 1.3 compare the bytes, and count an absent value as empty or 0. ``ItemColumns`` must write its
+/// expressions as the indexes do.
 package enum Migrations {
     /// Marks the file as a keychain, in `PRAGMA application_id`: "TKKC".
     package static let applicationID: Int64 = 0x544B_4B43
@@ -183,8 +184,8 @@ package enum Migrations {
         }
     }
 
-    /// The tables whose checksums are computed anew by the steps from a layout on, since they lose columns with values
-    /// or get them. A damaged row keeps a sum that does not fit.
+    /// The tables whose checksums are computed anew by the steps from a layout on, since columns with values are
+    /// removed from them or added. A damaged row keeps a checksum that does not fit.
     private static func tablesToStamp(
         in database: borrowing Database, from version: Int64
     ) throws(SQLiteError) -> [String] {

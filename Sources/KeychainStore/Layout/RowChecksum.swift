@@ -1,8 +1,8 @@
-/// A sum over the values of a row, kept in its column `row_check`, by which a row that is not as it was written is found out.
+/// A sum over the values of a row, kept in its column `row_check`, that shows whether the row is as it was written.
 ///
-/// SQLite has no checksums, and a text with a flipped bit is a text. What a bit does within eight bytes of one column always
-/// shows, since every step below can be undone; anything else passes once in 2^64 times. Who alters a row on purpose can
-/// alter this as well: what must withstand that is sealed.
+/// SQLite has no checksums, and a text with a flipped bit is still a text. A change within one group of eight bytes of
+/// one column always shows, since every step below is invertible; any other change passes once in 2^64 times. A
+/// deliberate change can adapt the sum as well; seals protect against that.
 struct RowChecksum: Hashable, Sendable {
     /// The part of a column in the sum: a column without a value adds nothing, so that a layout may gain columns, and
     /// their order does not count.
@@ -16,7 +16,7 @@ struct RowChecksum: Hashable, Sendable {
         }
     }
 
-    /// The name of the column that holds it.
+    /// The name of the column that holds the sum.
     static let column = "row_check"
 
     private var sum: UInt64 = 0
@@ -63,14 +63,14 @@ struct RowChecksum: Hashable, Sendable {
 }
 
 extension UInt64 {
-    /// Takes in a word: other words make other states, and other states stay other states.
+    /// Mixes in a word: different words make different states, and different states stay different.
     fileprivate mutating func mix(_ word: UInt64) {
         self = (self ^ word.littleEndian) &* 0x9E37_79B9_7F4A_7C15
         self ^= self >> 32
     }
 }
 
-// For tables that are read seldom: every column but the number of the row, as the table has them.
+// For tables that are seldom read: the sum is over the columns that the table has, except the number of the row.
 extension Database {
     /// Whether a row of a table is not as it was written.
     func hasAlteredRow(_ table: String) throws(SQLiteError) -> Bool { try !alteredRows(of: table, limit: 1).isEmpty }
@@ -81,7 +81,7 @@ extension Database {
         let rows = try prepare("SELECT * FROM \(table)")
         var columns: [CheckedColumn]?
         while numbers.count < limit, try rows.step() {
-            // Not before: the first step is what finds out that a table has got other columns.
+            // Only after the first step, which notices that the table has got other columns.
             let known = columns ?? rows.checkedColumns
             columns = known
             let found = rows.checksum(known)
@@ -90,7 +90,7 @@ extension Database {
         return numbers
     }
 
-    /// Writes the sum of every row of a table that has another one, or of some of them, in the transaction that is going on.
+    /// Writes the sums of a table's rows, or of those that fulfil `condition`, where they differ, in the current transaction.
     func stampRows(
         of table: String, where condition: String = "1", _ values: [SQLValue] = []
     ) throws(SQLiteError) {

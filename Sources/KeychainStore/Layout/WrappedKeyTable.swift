@@ -48,9 +48,9 @@ extension WrappedKey {
         try database.stampRows(of: "keychain")
     }
 
-    /// Takes the place of `old`, in one step.
+    /// Replaces `old` in the row, in one step.
     ///
-    /// - Returns: false if something else has taken it already.
+    /// - Returns: false if the row no longer has `old`.
     func replace(_ old: WrappedKey, in database: borrowing Database) throws(SQLiteError) -> Bool {
         try database.run(
             """
@@ -59,7 +59,8 @@ extension WrappedKey {
             WHERE id = 1 AND uuid = ? AND wrapped_key = ?
             """, values + [.blob(keychain.bytes), .blob(old.wrapped)])
         guard database.changes == 1 else { return false }
-        // Whatever was damaged in the row is written anew, or what the old password opened would not have opened.
+        // The row may have been damaged: its columns are written anew here, or were authenticated when the old password
+        // opened the key.
         try database.stampRows(of: "keychain")
         return true
     }

@@ -41,7 +41,7 @@ package struct Database: ~Copyable {
         unsafe LockWait.limit(handle, to: busyTimeout)
     }
 
-    /// A path as SQLite reads it in a URI: every character but the plainest by its bytes.
+    /// A path in an SQLite URI: all bytes but ASCII letters, digits, `/`, `.` and `-` are percent-encoded.
     private static func percentEncoded(_ path: String) -> String {
         path.utf8.map { byte in
             switch byte {
@@ -67,7 +67,7 @@ package struct Database: ~Copyable {
         (SQLITE_DBCONFIG_DEFENSIVE, 1),
     ]
 
-    // The statements end after the connection, which waits for them.
+    // Statements may outlive this value: `sqlite3_close_v2` closes the connection once the last one is finalised.
     deinit {
         unsafe sqlite3_close_v2(handle)
     }
@@ -94,7 +94,7 @@ package struct Database: ~Copyable {
     /// The number of the row that was inserted last. Wraps `sqlite3_last_insert_rowid`.
     var lastInserted: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
 
-    /// Another number once another connection has changed the file. Wraps `PRAGMA data_version`.
+    /// A number that changes when another connection has changed the file. Wraps `PRAGMA data_version`.
     package var dataVersion: Int64? {
         get throws(SQLiteError) { try value("PRAGMA data_version").integer }
     }
@@ -114,8 +114,7 @@ package struct Database: ~Copyable {
         }
     }
 
-    /// Compiles one statement, or takes the one of an earlier time; its placeholders are bound to `values` in order.
-    /// Wraps `sqlite3_prepare_v3`.
+    /// Compiles one statement, or reuses a cached one; its placeholders are bound to `values` in order. Wraps `sqlite3_prepare_v3`.
     func prepare(_ sql: String, _ values: [SQLValue] = []) throws(SQLiteError) -> Statement {
         if let kept = statements.statement(sql) { return try unsafe Statement(kept, of: handle, values: values) }
         var compiled: OpaquePointer?

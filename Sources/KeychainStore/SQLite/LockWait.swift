@@ -6,7 +6,7 @@ internal import Glibc
 /// `sqlite3_busy_timeout` looks only every 100 ms. Between two changes of a process that writes without a pause the file is
 /// free for less than a millisecond, so that a second process missed it for seconds.
 enum LockWait {
-    /// Between two looks, in milliseconds.
+    /// The pause between two looks, in milliseconds.
     private static let pause = 2
 
     /// The pause before another look, in milliseconds; nil once `limit` milliseconds have gone by.
@@ -15,7 +15,7 @@ enum LockWait {
         return rest > 0 ? min(pause, rest) : nil
     }
 
-    /// Has the calls of a connection wait for at most `limit` milliseconds. Wraps `sqlite3_busy_handler`.
+    /// Makes the calls of a connection wait for at most `limit` milliseconds. Wraps `sqlite3_busy_handler`.
     static func limit(_ handle: OpaquePointer, to limit: Int32) {
         let look: @convention(c) (UnsafeMutableRawPointer?, Int32) -> Int32 = { limit, count in
             guard let pause = LockWait.pause(afterLooks: Int(count), limit: Int(bitPattern: limit)) else {

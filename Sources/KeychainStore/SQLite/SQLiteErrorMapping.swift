@@ -29,7 +29,7 @@ extension KeychainError {
         case .corrupt:
             self.init(.invalidKeychain, "the keychain file is damaged", remedy: "restore it from a backup")
         case .notADatabase: self = .otherFile
-        // The queries name only tables and columns of the layout: an error of SQL comes from a file with others.
+        // The queries name only tables and columns of the layout: an SQL error means that the file has others.
         case .generic:
             self.init(
                 .invalidKeychain,
@@ -47,7 +47,7 @@ extension KeychainError {
         reason == Self.otherFile.reason ? KeychainError(code, "\(path) is not a keychain") : self
     }
 
-    /// Runs calls of the store and turns their failure into the caller's.
+    /// Runs calls of the store and converts their errors.
     package static func mapping<Result: ~Copyable>(
         _ body: () throws(SQLiteError) -> Result
     ) throws(KeychainError) -> Result {
@@ -62,8 +62,8 @@ extension KeychainError {
 extension Database {
     /// Runs `body` as one write, after waiting for other writers. All of it is stored, or nothing.
     ///
-    /// - Parameter isDurable: false for what a loss of power may take back, until a durable write follows it. It costs no
-    ///   flush of the disk, and with a log it cannot damage the file (PRAGMA synchronous).
+    /// - Parameter isDurable: false for a write that a power loss may undo until a durable write follows it. It costs
+    ///   no flush of the disk, and with a log it cannot damage the file (PRAGMA synchronous).
     package func writing<Result>(
         isDurable: Bool = true, _ body: () throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {

@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// A compiled SQL statement with its values bound, and the row it stands on.
+/// A compiled SQL statement with its values bound, and its current row.
 @safe
 struct Statement: ~Copyable {
     private let compiled: CompiledStatement
@@ -138,10 +138,10 @@ final class CompiledStatement {
     }
 }
 
-/// Compiled statements that wait for their next use: compiling takes longer than most searches. One connection's, and so
-/// for one thread at a time.
+/// Compiled statements that wait for their next use: compiling takes longer than most searches. Belongs to one
+/// connection, and so serves one thread at a time.
 final class StatementCache {
-    /// More kinds of statements than programs have searches.
+    /// The most statements that are kept: more than a program has kinds of searches.
     static let capacity = 32
 
     private var kept: [String: CompiledStatement] = [:]

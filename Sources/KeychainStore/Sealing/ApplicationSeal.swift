@@ -4,7 +4,7 @@ internal import SystemCrypto
 
 /// A secret encrypted under an application's password, inside the keychain's own encryption: reading it takes both.
 ///
-/// A version, the costs of scrypt (8, 4 and 4 bytes), the salt, and AES-256-GCM over the secret.
+/// The form: a version, the costs of scrypt (8, 4 and 4 bytes), the salt, and AES-256-GCM over the secret.
 package enum ApplicationSeal {
     private static let version: UInt8 = 1
     private static let saltLength = 32
@@ -25,7 +25,7 @@ package enum ApplicationSeal {
         }
     }
 
-    /// Another secret in the place of a sealed one, at the same cost.
+    /// Seals another secret in place of a sealed one, at the same cost.
     ///
     /// - Throws: as ``open(_:password:keychain:)``.
     package static func replace(

@@ -1,10 +1,10 @@
 package import KeychainModel
 
-/// The bytes a sealed value is bound to: each part with its length before it, so that no two lists of parts are the same.
+/// The bytes a sealed value is bound to: each part is preceded by its length, so that no two lists of parts have the same bytes.
 package struct AssociatedData {
     private(set) var bytes: [UInt8] = []
 
-    /// - Parameter purpose: What is sealed, with a version of this encoding.
+    /// - Parameter purpose: the kind of the sealed value, with a version of this encoding.
     init(_ purpose: StaticString) {
         append(Array(purpose.description.utf8))
     }

@@ -10,14 +10,14 @@ package struct WrappedKey: Sendable, Hashable {
     static let saltLength = 32
 
     package let keychain: UniqueID
-    /// Whether the password has any characters. Without it a note, not a secret: one guess tells.
+    /// Whether the password has any characters. This reveals nothing: one guess tells an empty password.
     package let hasPassword: Bool
     package let cost: ScryptCost
     let salt: [UInt8]
     /// The key, sealed under the one derived from the password.
     let wrapped: [UInt8]
-    /// Nothing, sealed under the key: tells whether a key from elsewhere is this keychain's, and whether all its rows have
-    /// seals of the current version. Only a holder of the key can say so.
+    /// An empty text sealed under the key. It shows whether a given key is this keychain's, and whether all rows have
+    /// seals of the current version; only a holder of the key can make it.
     let check: [UInt8]
     /// Whether the row it was read from is not as it was written.
     var isAltered = false
@@ -46,7 +46,7 @@ extension WrappedKey {
 
     /// The keychain's key.
     ///
-    /// - Parameter name: what people know the keychain by.
+    /// - Parameter name: the name that people know the keychain by.
     /// - Throws: `errSecAuthFailed` for another password, `errSecInvalidKeychain` for costs no keychain is made with.
     package func unwrap(password: borrowing Secret, of name: String) throws(KeychainError) -> Secret {
         guard cost.isAcceptable else {
@@ -75,14 +75,14 @@ extension WrappedKey {
         opensCheck(key, Self.checkData(keychain)) || hasOldSeals(key)
     }
 
-    /// Whether the keychain's rows have the seals of the first version still.
+    /// Whether the keychain's rows may still have seals of the first version.
     func hasOldSeals(_ key: borrowing Secret) -> Bool { opensCheck(key, Self.oldCheckData(keychain)) }
 
     private func opensCheck(_ key: borrowing Secret, _ data: AssociatedData) -> Bool {
         (try? SealedBox.open(check, key: key, authenticating: data)) != nil
     }
 
-    /// Checks that all rows have seals of the current version.
+    /// Makes the ``check`` that says that all rows have seals of the current version.
     static func check(
         under key: borrowing Secret, of keychain: UniqueID
     ) throws(CryptoError) -> [UInt8] {

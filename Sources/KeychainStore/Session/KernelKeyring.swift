@@ -10,8 +10,8 @@ package import SecureBytes
 /// goes away with its timeout, by ``revoke(_:)``, or with the session. Where no session was begun for the process, the
 /// keyring of the user's session-less processes takes its place. keyrings(7).
 ///
-/// Programs of other users that inherit the session find what is there encrypted under a ``SessionSecret``. Like every such cache it
-/// does not protect against programs of the same user.
+/// Programs of other users that inherit the session find its secrets encrypted under a ``SessionSecret``. Like every
+/// such cache, it does not protect against programs of the same user.
 package enum KernelKeyring {
     /// The longest description the kernel takes, in bytes.
     static let maximumDescriptionLength = 4095
@@ -20,10 +20,10 @@ package enum KernelKeyring {
     /// The longest secret, in bytes.
     static let maximumLength = maximumPayload - SessionSecret.overhead
 
-    /// Keeps a secret under a description, in place of one it had before.
+    /// Keeps a secret under a description, replacing an earlier one.
     ///
     /// - Parameters:
-    ///   - seconds: How long; at least 1.
+    ///   - seconds: the time that the secret is kept; at least 1.
     ///   - folder: where the user's ``SessionSecret`` is, or is made.
     /// - Throws: `errSecNotAvailable` where there is no keyring, as in many containers, or no folder of the session.
     package static func store(
@@ -37,8 +37,8 @@ package enum KernelKeyring {
         }
         let key = try serial(added, "keeping a key")
         do {
-            // Possessor alone, and no longer than asked: both before anybody is told that the key is there. Writing is
-            // what replaces the secret later.
+            // Access for the possessor alone and the timeout are set before another process is told that the key is
+            // there. The right to write serves to replace the secret later.
             let permissions =
                 CLINUX_KEY_POSSESSOR_VIEW | CLINUX_KEY_POSSESSOR_READ | CLINUX_KEY_POSSESSOR_WRITE
                 | CLINUX_KEY_POSSESSOR_SEARCH | CLINUX_KEY_POSSESSOR_SETATTR
@@ -76,7 +76,7 @@ package enum KernelKeyring {
         try find(description) != nil
     }
 
-    /// Has a key kept for a number of seconds from now.
+    /// Sets the time for which a key is kept, in seconds from now.
     ///
     /// - Returns: whether there is one.
     static func keep(_ description: String, seconds: UInt32) throws(KeychainError) -> Bool {
@@ -87,7 +87,7 @@ package enum KernelKeyring {
         return true
     }
 
-    /// Ends a key for every process that has found it.
+    /// Revokes a key, also for processes that have found it already.
     ///
     /// - Returns: whether there was one.
     @discardableResult

@@ -5,14 +5,15 @@ internal import SystemCrypto
 
 /// The key that encrypts a user's secrets in the kernel's keyring of the login session.
 ///
-/// The session, and the keyring with it, is handed on to programs of other users that `sudo` or `su` starts. The value lies in a file that
-/// only this user can read, where it is gone when the machine is off: user and session are both needed to read what is in the keyring.
+/// Programs of other users that `sudo` or `su` starts inherit the session and its keyring. The key lies in a file that
+/// only this user can read and that is gone when the machine is off, so that reading a secret from the keyring takes
+/// both the user and the session.
 struct SessionSecret: ~Copyable {
     private let key: Secret
 
     private static let length = 32
 
-    /// - Parameter folder: the user's, gone when the machine is off.
+    /// - Parameter folder: the user's folder, which is emptied when the machine is off.
     /// - Returns: nil where none was made yet, or another user could have made it.
     init?(in folder: String?) {
         guard let folder = folder.map(SessionSecret.place), Folder.isOwn(folder),
@@ -46,7 +47,7 @@ struct SessionSecret: ~Copyable {
     /// The length that sealing adds, in bytes.
     static let overhead = SealedBox.overhead
 
-    /// - Parameter description: what it is called in the keyring; under another name it does not open.
+    /// - Parameter description: the secret's name in the keyring; it does not open under another name.
     borrowing func seal(_ secret: borrowing Secret, as description: String) throws(KeychainError) -> [UInt8] {
         do throws(CryptoError) {
             return try SealedBox.seal(secret.bytes, key: key, authenticating: Self.data(description))

@@ -1,10 +1,10 @@
 internal import SecureBytes
 
-/// The key as the login session's keyring has it: with when it was left there, and until when it may stay.
+/// The key as the login session's keyring has it, with the machine's sleep before it was stored, and the time at which it expires.
 ///
-/// The key, the milliseconds that the machine had slept, and the uptime in milliseconds at which the time is over, both in
-/// eight bytes, most significant first; then the salt of the keychain's password. A keychain whose password was changed has
-/// another salt, so that what any session has kept from before does not open it.
+/// The form: the key, the milliseconds that the machine had slept, and the uptime in milliseconds at which the key
+/// expires, both in eight bytes, most significant first; then the salt of the keychain's password. A keychain whose
+/// password was changed has another salt, so that a key that any session has kept from before does not open it.
 struct SharedKey: ~Copyable {
     let key: Secret
     let asleep: Int64
@@ -18,7 +18,7 @@ struct SharedKey: ~Copyable {
         (self.asleep, self.end, self.salt) = (asleep, end, salt)
     }
 
-    /// - Returns: nil for anything that ``encoded()`` has not made; no machine runs for so long that a time of it is negative.
+    /// - Returns: nil for anything that ``encoded()`` has not made; no machine runs for so long that one of the times is negative.
     init?(parsing bytes: borrowing Secret) {
         guard bytes.count >= Self.minimumLength else { return nil }
         let span = bytes.bytes

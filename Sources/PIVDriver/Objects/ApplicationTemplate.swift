@@ -11,7 +11,7 @@ package struct ApplicationTemplate: Hashable, Sendable {
         package let response: Int
     }
 
-    /// Whether the identifiers in it are those of PIV.
+    /// Whether the template's identifiers are those of PIV.
     package let isPIV: Bool
     package let label: String?
     package let algorithms: [PIVAlgorithm]
@@ -25,14 +25,14 @@ package struct ApplicationTemplate: Hashable, Sendable {
             var reader = TLVReader(data)
             let template = try reader.require(0x61)
             var inner = try template.children()
-            // Some cards put the template into another one.
+            // Some cards nest the template in another one.
             if let nested = try inner.next(0x61) { inner = try nested.children() }
             return try inner.all()
         }
         let fields = Dictionary(elements.map { ($0.tag, $0.value) }) { first, _ in first }
         isPIV = ApplicationTemplate.isPIV(identifier: fields[0x4F], authority: fields[0x79])
         label = fields[0x50].map { PIVFormat.text($0) }
-        // PivApplet has one for each algorithm.
+        // PivApplet has one `AC` for each algorithm.
         algorithms = elements.filter { $0.tag == 0xAC }.flatMap { ApplicationTemplate.algorithms(in: $0.value) }
         lengthLimits = ApplicationTemplate.lengthLimits(in: fields[0x7F66] ?? [])
         isMinimal = fields.keys.allSatisfy { $0 == 0x4F || $0 == 0x79 }
@@ -53,7 +53,7 @@ package struct ApplicationTemplate: Hashable, Sendable {
             || identifier.starts(with: extensionBytes.dropFirst())
     }
 
-    /// The algorithms of the tag `AC`, which is a hint: unreadable, it counts as absent.
+    /// The algorithms of the tag `AC`. They are a hint, so that an unreadable `AC` counts as absent.
     private static func algorithms(in value: [UInt8]) -> [PIVAlgorithm] {
         var reader = TLVReader(value)
         let fields = (try? reader.all()) ?? []

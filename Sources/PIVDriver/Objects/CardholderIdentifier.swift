@@ -5,7 +5,7 @@ package import TokenKit
 ///
 ///     EE length · 30 FASC-N · 32 organisation · 33 DUNS · 34 GUID · 35 expiry · 36 cardholder UUID · 3E signature · FE
 ///
-/// The identifiers stand before the signature, which makes up nearly all of the object: its beginning is enough.
+/// The identifiers precede the signature, which makes up most of the object, so that its beginning suffices.
 package struct CardholderIdentifier: Hashable, Sendable {
     package let fascn: [UInt8]?
 
@@ -15,13 +15,13 @@ package struct CardholderIdentifier: Hashable, Sendable {
     /// The cardholder's number; nil where it is missing or all zero.
     package let cardholderUUID: [UInt8]?
 
-    /// `YYYYMMDD`, as far as the card keeps to it.
+    /// The expiry date as the card has it, normally `YYYYMMDD`.
     package let expiry: String?
 
     /// Whether the issuer signed the object.
     package let isSigned: Bool
 
-    /// Reads the object's content, or the beginning of it: a last data object that is cut off is left out.
+    /// Reads the object's content, or its beginning. A data object that is cut off at the end is left out.
     package init(parsing content: [UInt8]) throws(TokenError) {
         let fields = try PIVFormat.parsing("CHUID") { () throws(TLVError) in
             try CardholderIdentifier.fields(of: content)
@@ -54,7 +54,7 @@ package struct CardholderIdentifier: Hashable, Sendable {
         return fields
     }
 
-    /// A field of a fixed length; one of zeros counts as missing, as some makers leave it so.
+    /// A field of a fixed length. A field of zeros counts as missing, since some makers do not fill it.
     private static func field(
         _ tag: TLVTag, of fields: [TLVTag: [UInt8]], count: Int
     ) throws(TokenError) -> [UInt8]? {

@@ -8,10 +8,10 @@ package struct CertificateObject: Hashable, Sendable {
     /// The certificate in DER, unpacked where it was compressed.
     package let certificate: [UInt8]
 
-    /// Bytes of the largest certificate that a compressed one may unpack to.
+    /// The most bytes that a compressed certificate may unpack to.
     package static let maximumLength = 65_536
 
-    /// Reads the object's content; nil for one that holds no certificate.
+    /// Reads the object's content; nil where it holds no certificate.
     package static func parse(_ content: [UInt8]) throws(TokenError) -> CertificateObject? {
         let fields = try PIVFormat.parsing("certificate object") { () throws(TLVError) in
             var reader = TLVReader(content)
@@ -24,8 +24,8 @@ package struct CertificateObject: Hashable, Sendable {
         return CertificateObject(certificate: try Inflate.unpack(stored, limit: maximumLength))
     }
 
-    /// Whether the certificate is compressed. A plain header of gzip or DER counts for more than the flag, which is
-    /// `01`, or `80` from early writers.
+    /// Whether the certificate is compressed. A clear header of gzip or DER overrides the flag, which is `01`, or `80` from early
+    /// writers.
     private static func isCompressed(_ stored: [UInt8], information: UInt8) -> Bool {
         if stored.starts(with: [0x1F, 0x8B]) { return true }
         if stored.starts(with: [0x30]), stored.count > 1, stored[1] >= 0x80 { return false }

@@ -18,7 +18,7 @@ package struct DiscoveryObject: Hashable, Sendable {
 
     package let policy: Policy
 
-    /// Whether the cardholder knows the PIN of the whole card rather than that of the application: the second byte.
+    /// Whether the cardholder knows the PIN of the whole card rather than that of the application: the second byte of the policy.
     package let prefersGlobalPIN: Bool
 
     package init(parsing content: [UInt8]) throws(TokenError) {

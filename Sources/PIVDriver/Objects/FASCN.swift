@@ -2,8 +2,8 @@ package import TokenKit
 
 /// The Federal Agency Smart Credential Number: forty digits and separators of five bits each.
 ///
-/// A character is four bits of a digit, low bit first, and a bit that makes their number odd. SS and FS are 11 and 13.
-/// Technical Implementation Guidance: Smart Card Enabled Physical Access Control Systems 2.3, §2.1.
+/// A character is a digit's four bits, low bit first, and an odd parity bit. SS and FS are 11 and 13. Technical Implementation
+/// Guidance: Smart Card Enabled Physical Access Control Systems 2.3, §2.1.
 package struct FASCN: Hashable, Sendable, CustomStringConvertible {
     package let agency: String
     package let system: String
@@ -49,7 +49,8 @@ package struct FASCN: Hashable, Sendable, CustomStringConvertible {
         try separator(FASCN.endSentinel)
     }
 
-    /// Whether a federal agency gave it out. Others write 9999 for the agency and are told apart by the GUID alone.
+    /// Whether a federal agency issued the card. Other issuers write 9999 for the agency, and only the GUID tells their cards
+    /// apart.
     package var isFederal: Bool { agency != "9999" }
 
     /// Agency, system and credential number, which identify the card of a federal agency.

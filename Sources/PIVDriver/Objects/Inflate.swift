@@ -1,9 +1,9 @@
 internal import CZlib
 package import TokenKit
 
-/// Unpacks gzip (RFC 1952), and zlib (RFC 1950), which some writers of cards took for the same.
+/// Unpacks gzip (RFC 1952), and zlib (RFC 1950), which some writers of cards use instead.
 package enum Inflate {
-    /// - Parameter limit: bytes that the result may have; what a few bytes blow up to is not known before.
+    /// - Parameter limit: the most bytes of the result, since a few bytes may unpack to any length.
     package static func unpack(_ packed: [UInt8], limit: Int) throws(TokenError) -> [UInt8] {
         guard packed.count <= UInt32.max, limit < UInt32.max else { throw failure("too long") }
         var packed = packed
@@ -26,7 +26,7 @@ package enum Inflate {
         unsafe stream.next_in = input.baseAddress
         unsafe stream.avail_in = UInt32(truncatingIfNeeded: input.count)
         var code = Z_OK
-        // One byte more than allowed tells too long from just long enough.
+        // One byte beyond the limit shows that the result is too long.
         let unpacked = unsafe [UInt8](unsafeUninitializedCapacity: limit + 1) { output, count in
             unsafe stream.next_out = output.baseAddress
             unsafe stream.avail_out = UInt32(truncatingIfNeeded: output.count)
@@ -36,7 +36,7 @@ package enum Inflate {
         return (code, unpacked)
     }
 
-    /// The largest window, and the header tells which of the two formats it is (zlib's manual, inflateInit2).
+    /// The largest window, with detection of the format by its header (zlib's manual, inflateInit2).
     private static let automaticHeader: Int32 = 15 + 32
 
     private static func failure(_ why: String) -> TokenError {

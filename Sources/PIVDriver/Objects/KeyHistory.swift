@@ -1,15 +1,15 @@
 internal import SecureBytes
 package import TokenKit
 
-/// The Key History Object: how many retired key management keys there are. SP 800-73-5 part 1 §3.3.3 and table 17.
+/// The Key History Object: the number of retired key management keys. SP 800-73-5 part 1 §3.3.3 and table 17.
 ///
 ///     C1 keys with certificates on the card · C2 keys with certificates elsewhere · F3 where · FE
 package struct KeyHistory: Hashable, Sendable {
-    /// These fill the retired slots from the first one up.
+    /// The number of keys with certificates on the card, which fill the retired slots from the first one up.
     package let onCard: Int
     package let offCard: Int
 
-    /// The place of the other certificates, as the card writes it. It is never fetched from.
+    /// The URL of the other certificates, as the card has it. Nothing is ever fetched from it.
     package let url: String?
 
     package init(parsing content: [UInt8]) throws(TokenError) {

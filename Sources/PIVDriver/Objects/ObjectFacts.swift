@@ -7,7 +7,7 @@ public import TokenKit
 extension PIVContainer {
     /// The facts in an object's content, without its outer tag; none for objects that are not parsed here.
     ///
-    /// - Throws: ``TokenError`` `.malformed` for content that is not what the container's is.
+    /// - Throws: ``TokenError`` `.malformed` for content that does not have the container's form.
     public func facts(of content: [UInt8]) throws(TokenError) -> [TokenFact] {
         switch self {
         case .chuid: try CardholderIdentifier(parsing: content).facts
@@ -58,7 +58,7 @@ extension CardholderIdentifier {
         return facts
     }
 
-    /// `YYYYMMDD` with hyphens, as ISO 8601 has it.
+    /// A date `YYYYMMDD` in the form of ISO 8601, with hyphens; any other text unchanged.
     private static func date(_ text: String) -> String {
         guard text.utf8.count == 8, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return text }
         return "\(text.prefix(4))-\(text.dropFirst(4).prefix(2))-\(text.suffix(2))"

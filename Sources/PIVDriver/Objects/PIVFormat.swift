@@ -3,7 +3,7 @@ package import TokenKit
 
 /// The common parts of the parsers of data objects.
 package enum PIVFormat {
-    /// Runs a parser, and says which object broke its format where it throws.
+    /// Runs a parser, and names the object in its error.
     static func parsing<Value>(
         _ object: String, _ body: () throws(TLVError) -> Value
     ) throws(TokenError) -> Value {
@@ -14,10 +14,9 @@ package enum PIVFormat {
         TokenError(.malformed, "the card's \(object) is malformed: \(why)")
     }
 
-    /// The content of an object from the answer to GET DATA; nil for an empty one, by which a card says that the object
-    /// is absent.
+    /// The content of an object from the answer to GET DATA; nil for an empty one, which means an absent object.
     ///
-    /// Bytes after the object are passed over, and a missing tag `53` is no fault: cards do both.
+    /// Bytes after the object are ignored, and the tag `53` may be missing, since cards do both.
     package static func content(of data: [UInt8], in container: PIVContainer) throws(TokenError) -> [UInt8]? {
         let content = try parsing(container.title) { () throws(TLVError) -> [UInt8] in
             var reader = TLVReader(data)
@@ -29,7 +28,7 @@ package enum PIVFormat {
 
     /// The finding about an object from the beginning of an answer to GET DATA.
     ///
-    /// Only an object in its outer tag says how long it is; of another there may always be more.
+    /// Only an object with its outer tag tells its length. Of any other object there may be more.
     static func finding(in beginning: [UInt8], of container: PIVContainer) -> TokenDataFinding {
         var reader = TLVReader(beginning)
         do {
@@ -53,7 +52,7 @@ package enum PIVFormat {
 }
 
 extension TLVReader {
-    /// The data objects that follow, the first of each tag: no order is relied upon.
+    /// The data objects that follow, in any order; of repeated tags the first.
     mutating func fields() throws(TLVError) -> [TLVTag: [UInt8]] {
         var fields: [TLVTag: [UInt8]] = [:]
         while let field = try next() {

@@ -1,7 +1,7 @@
 internal import SecureBytes
 package import TokenKit
 
-/// The text that is printed on the card, for readers that cannot see it. SP 800-73-5 part 1 §3.2.3 and table 14.
+/// The text that is printed on the card, in machine-readable form. SP 800-73-5 part 1 §3.2.3 and table 14.
 package struct PrintedInformation: Hashable, Sendable {
     package let name: String?
     package let affiliation: String?

@@ -5,7 +5,7 @@ package import TokenKit
 ///
 ///     7C { 82 response }
 package enum AuthenticationResponse {
-    /// Takes the response out, without a copy in memory that is not cleared.
+    /// Extracts the response, without a copy in memory that is not wiped.
     package static func parse(_ answer: borrowing Secret) throws(TokenError) -> Secret {
         let bytes = answer.bytes
         guard let template = content(of: 0x7C, in: bytes), let response = content(of: 0x82, in: template),
@@ -14,7 +14,7 @@ package enum AuthenticationResponse {
         return Secret(copying: response)
     }
 
-    /// The value of the one data object that makes up all of `bytes`; nil where that is not so.
+    /// The value of the only data object in `bytes`; nil for another tag, or where more bytes follow.
     @_lifetime(copy bytes)
     private static func content(of tag: TLVTag, in bytes: Span<UInt8>) -> Span<UInt8>? {
         var rest = bytes

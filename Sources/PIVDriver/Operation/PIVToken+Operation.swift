@@ -12,7 +12,8 @@ extension PIVToken {
         case .once where pins.isPresented: break
         default: throw TokenError(.pinRequired, "the \(target.slot.label) key wants the PIN")
         }
-        // A card that waits for a finger keeps every other call waiting in the service: others are to see that it is in use.
+        // A card that waits for a touch blocks all other calls in the service, so that the transaction shows other programs that
+        // it is in use.
         if target.key.touchPolicy.mayWait { do { try card.hold() } catch { throw TokenError(error) } }
         do {
             return try authenticate(target, isFresh: false, &card)
@@ -28,8 +29,8 @@ extension PIVToken {
         let block = try block(presenting: pin)
         let target = try target(of: operation, &card)
         if !target.key.touchPolicy.mayWait, pins.hasJustPresented(pin) {
-            // The card counts it for one use of the key, unless another program came between. A key that waits for a finger is
-            // not tried, as its refusal may come of that.
+            // The PIN is still valid for one use of the key, unless another program used the card in between. A key that may wait
+            // for a touch is not tried, since a missing touch would give the same refusal.
             do {
                 return try authenticate(target, isFresh: false, &card)
             } catch  where error.status == .securityStatusNotSatisfied {
@@ -45,7 +46,7 @@ extension PIVToken {
         } else {
             let reference = try pinReference(&card)
             try requireTry(pin, as: reference, lastTry, &card)
-            // Any command between these two may take the PIN from a key that wants it always.
+            // Any command between VERIFY and the operation may end the PIN's validity for a key that needs it always.
             try present(pin, block, as: reference, &card)
         }
         do {
@@ -55,7 +56,7 @@ extension PIVToken {
         }
     }
 
-    /// The PIN is right, so it may be presented once more.
+    /// Repeats the operation with a replaced key. The PIN was right, so that it may be presented again.
     private mutating func performAgain(
         _ operation: TokenOperation, _ target: Target, after failure: TokenError, _ pin: borrowing PIN,
         _ lastTry: LastTry, _ card: inout CardTransaction
@@ -70,15 +71,15 @@ extension PIVToken {
     private struct Target {
         let slot: PIVSlot
         let key: TokenKey
-        /// Whether the key is believed to be there because it was when the card was last read.
+        /// Whether the key is only remembered from the card's last reading.
         let isRemembered: Bool
         let request: PrivateKeyRequest
     }
 
-    /// Repeats the operation with the key that is in the slot by now, once: a card that tells of another key each time
-    /// must not be asked without end. Nil where the failure has another reason.
+    /// The operation for the key that is in the slot now; nil where the failure has another reason. The operation names that key,
+    /// so that a card which shows another key each time is not asked without end.
     ///
-    /// - Throws: ``TokenError`` `.notFound` where the operation is for that key alone.
+    /// - Throws: ``TokenError`` `.notFound` where the operation names the replaced key.
     private mutating func afterReplacement(
         of target: Target, _ operation: TokenOperation, _ failure: TokenError, _ card: inout CardTransaction
     ) throws(TokenError) -> TokenOperation? {
@@ -108,7 +109,7 @@ extension PIVToken {
     private mutating func keyToUse(
         for action: TokenOperation.Action, in slot: PIVSlot, _ card: inout CardTransaction
     ) throws(TokenError) -> KeyToUse {
-        // Only a signature tells which key made it.
+        // Only a signature shows which key made it, so that a remembered key can be used.
         if case .sign = action, let key = try keyToSignWith(in: slot, &card) { return key }
         if let key = try keyAlone(in: slot, &card) { return KeyToUse(key: key, isRemembered: false) }
         return KeyToUse(key: try listedKey(in: slot, &card), isRemembered: false)
@@ -124,7 +125,7 @@ extension PIVToken {
         return key
     }
 
-    /// - Parameter isFresh: whether the PIN was presented right before.
+    /// - Parameter isFresh: whether the PIN was presented right before the operation.
     private mutating func authenticate(
         _ target: Target, isFresh: Bool, _ card: inout CardTransaction
     ) throws(TokenError) -> Secret {
@@ -143,7 +144,7 @@ extension PIVToken {
             if request.completion.isSignature, !isTrusted { knowledge.signed(target.slot, with: target.key) }
             return result
         } catch {
-            // The knowledge of the slot may be out of date: another program can have put a new key there.
+            // The known facts of the slot may be out of date, since another program may have put a new key there.
             knowledge.forget(target.slot)
             forgetRemembered(target.slot)
             throw error
@@ -159,7 +160,7 @@ extension PIVToken {
         return try send(command, limit: request.answerLength + PIVCommand.templateOverhead, &card)
     }
 
-    /// The error of 6982, by which a card refuses both for want of the PIN and after a touch that did not come.
+    /// The error of 6982, with which a card answers both without the PIN and after a missing touch.
     private mutating func refusal(
         of target: Target, isFresh: Bool, _ card: inout CardTransaction
     ) throws(TokenError) -> TokenError {
@@ -179,7 +180,7 @@ extension PIVToken {
                 status: status)
         case (.never, false), (.unknown, false): return wantsPIN
         case (_, false) where target.key.pinPolicy == .never: return untouched
-        // The PIN does not count as presented any more, so the card may be asked.
+        // The PIN no longer counts as presented, so that asking for its state cannot lose it.
         case (_, false):
             guard wasPresented else { return wantsPIN }
             return try queryStatus(of: try pinReference(&card), &card) ? untouched : wantsPIN

@@ -2,11 +2,12 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-// The card's answer: checked for its form, and given the form that was asked for.
+// The card's answer: its check, and its conversion to the requested form.
 extension PrivateKeyRequest {
-    /// - Parameter isTrusted: whether the key's last signature was right, just now. To check one of ECDSA takes longer than
-    ///   all else that is done for it; a faulty one of the other kinds gives the private key away, and is always found.
-    /// - Throws: ``TokenError`` `.malformed` for an answer that is not what was asked for.
+    /// - Parameter isTrusted: whether the key made a right signature just before, so that an ECDSA signature is not checked,
+    ///   which takes longer than all other steps. Other kinds are always checked, since a faulty signature reveals the private
+    ///   key.
+    /// - Throws: ``TokenError`` `.malformed` for a wrong answer; `.decryptionFailed`.
     func complete(_ answer: consuming Secret, isTrusted: Bool) throws(TokenError) -> Secret {
         do throws(CryptoError) {
             switch completion {
@@ -15,7 +16,7 @@ extension PrivateKeyRequest {
                 try require(key.encrypt(answer.bytes, using: .raw) == block)
                 return answer
             case .ecdsaSignature(let algorithm, let digest, let key):
-                // The card's DER is parsed, and where it is asked for, written anew.
+                // The card's DER is parsed, and written again where that form is requested.
                 let bare = SignatureAlgorithm.ecdsa(nil, .rfc4754)
                 let halves = try bare.signature(fromBare: answer.copied(), of: key.kind)
                 if !isTrusted { try require(key.verify(halves, digest: digest, using: bare)) }
@@ -53,7 +54,7 @@ extension PrivateKeyRequest {
         }
     }
 
-    /// Refuses a shared secret of zeros, which a peer's key gives that contributes nothing (RFC 7748 §6.1).
+    /// Refuses a shared secret of zeros, which results from a peer's key of small order (RFC 7748 §6.1).
     private static func requireContribution(_ secret: borrowing Secret) throws(CryptoError) {
         let bytes = secret.bytes
         var all: UInt8 = 0

@@ -2,7 +2,7 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-// Decryption and key agreement: what comes back is a secret.
+// Decryption and key agreement, whose results are secret.
 extension PrivateKeyRequest {
     static func decrypt(
         _ ciphertext: [UInt8], _ decryption: RSAEncryption, _ key: TokenKey, _ publicKey: PublicKey
@@ -27,7 +27,7 @@ extension PrivateKeyRequest {
         default: throw TokenError(.invalidArgument, "the key cannot be used for key agreement")
         }
         do {
-            // A point that is not on the curve could draw the key out of a careless card.
+            // A point that is not on the curve could extract the private key from a careless card.
             _ = try kind.isEC ? PublicKey(ecPoint: peer, curve: kind) : PublicKey(raw: peer, kind: kind)
         } catch {
             throw TokenError(error, "the other's public key")

@@ -2,7 +2,7 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-// Signatures: the card does the bare operation, the host what comes before it.
+// Signatures: the card performs the bare operation, and the host hashes and pads before it.
 extension PrivateKeyRequest {
     static func sign(
         _ input: [UInt8], _ signature: SignatureAlgorithm, _ key: TokenKey, _ publicKey: PublicKey,
@@ -59,7 +59,7 @@ extension PrivateKeyRequest {
             algorithm, 0x81, block, answerLength: block.count, isConfidential: isConfidential, completion)
     }
 
-    /// ECDSA takes as many bits as the curve's order has (FIPS 186-5 §6.4.1); cards want all of them.
+    /// ECDSA takes as many bits as the curve's order has (FIPS 186-5 §6.4.1). Cards require that full length.
     private static func ecdsa(
         _ digest: [UInt8], _ signature: SignatureAlgorithm, _ publicKey: PublicKey
     ) throws(TokenError) -> PrivateKeyRequest {

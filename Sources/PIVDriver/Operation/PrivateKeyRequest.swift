@@ -4,7 +4,7 @@ internal import TokenKit
 
 /// The request to the card for a private key's operation, and the treatment of its answer.
 ///
-/// Everything that can be wrong with an operation is found when this is made, before the card is asked.
+/// The initialiser finds every fault of an operation before the card is asked.
 struct PrivateKeyRequest: Sendable {
     let algorithm: PIVAlgorithm
 
@@ -21,8 +21,8 @@ struct PrivateKeyRequest: Sendable {
 
     /// The treatment of the card's answer.
     enum Completion: Sendable {
-        /// A signature. It is checked with the public key: a faulty one may give the private key away, and one of
-        /// another key shows that the knowledge of the slot is out of date.
+        /// A signature. It is checked with the public key: a faulty signature may reveal the private key, and another key's
+        /// signature shows that the known facts of the slot are out of date.
         case rsaSignature(of: [UInt8], PublicKey)
         case ecdsaSignature(SignatureAlgorithm, of: [UInt8], PublicKey)
         case ed25519Signature(of: [UInt8], PublicKey)
@@ -81,7 +81,7 @@ struct PrivateKeyRequest: Sendable {
 }
 
 extension TokenError {
-    /// The error of the host's own part of an operation.
+    /// The error of the host's part of an operation.
     init(_ error: CryptoError, _ what: String) {
         let code: Code =
             switch error.code {

@@ -1,18 +1,18 @@
 internal import SecureBytes
 internal import TokenKit
 
-/// PINs as the card wants them: eight bytes, filled up with `FF`. SP 800-73-5 part 1 §4.4, part 2 §2.4.3.
+/// PINs in the card's form: eight bytes, padded with `FF`. SP 800-73-5 part 1 §4.4, part 2 §2.4.3.
 enum PINBlock {
     static let length = 8
     private static let minimumLength = 6
     static let lengths = minimumLength...length
     private static let padding: UInt8 = 0xFF
 
-    /// The block as it is typed on a reader's keys, which has digits alone.
+    /// The block for a PIN that is typed on a reader's keys, which has only digits.
     static let entry = PINEntry(
         digits: UInt8(minimumLength)...UInt8(length), block: Array(repeating: padding, count: length))
 
-    /// - Throws: ``TokenError`` `.pinFormat` for what the card would refuse, and perhaps charge a try for.
+    /// - Throws: ``TokenError`` `.pinFormat` for a value that the card would refuse, which may cost a try.
     static func padded(
         _ pin: borrowing PIN, kind: PINKind, anyCharacters: Bool
     ) throws(TokenError) -> Secret {
@@ -36,7 +36,7 @@ enum PINBlock {
         }
     }
 
-    /// Two of them, one after the other.
+    /// Two blocks, one after the other.
     static func pair(_ first: borrowing Secret, _ second: borrowing Secret) -> Secret {
         Secret(joining: first.bytes, second.bytes)
     }

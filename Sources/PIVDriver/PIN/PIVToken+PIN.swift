@@ -12,7 +12,7 @@ extension PIVToken {
         try present(pin, block, as: reference, &card)
     }
 
-    /// The data of VERIFY; empty where the reader makes it of the typed digits.
+    /// The data of VERIFY; empty where the reader makes it from the typed digits.
     func block(presenting pin: borrowing PIN) throws(TokenError) -> Secret {
         guard pin.origin == .given else { return Secret(capacity: 0) { _ in } }
         return try padded(pin, .pin)
@@ -44,7 +44,7 @@ extension PIVToken {
         pins.sending(.pin)
         let response = try send(PIVCommand.verify(reference), entering: PINBlock.entry, &card)
         guard let failure = TokenError(ofPINEntry: response.status) else { return response }
-        // PIV was sent nothing.
+        // Nothing was sent to PIV.
         pins = believed
         throw failure
     }
@@ -66,10 +66,10 @@ extension PIVToken {
         replaced(kind, by: new, &card)
     }
 
-    /// An unblocking key of SP 800-73 has eight bytes; the application of YubiKeys, and those that do as it does, take one of six
-    /// characters or more and fill it up.
+    /// Refuses a short unblocking key, unless the card takes one. In SP 800-73 it has eight bytes. The application of YubiKeys,
+    /// and its imitations, take six characters or more and pad them.
     ///
-    /// SP 800-73-5 part 1 §4.4. Whether the card is such a one it is asked only where the answer matters.
+    /// SP 800-73-5 part 1 §4.4. The card is asked for its kind only where a key is short.
     private mutating func requireLength(
         ofUnblockingKeys counts: [Int], _ card: inout CardTransaction
     ) throws(TokenError) {
@@ -97,7 +97,7 @@ extension PIVToken {
             PIVCommand.resetRetryCounter(reference), secret: PINBlock.pair(keyBlock, newBlock), &card)
         try judge(response.status, unblockingKey, as: .unblocking, "unblocking the PIN", &card)
         pins.accepted(unblockingKey, as: .unblockingKey)
-        // All its tries are back, which few cards tell.
+        // The unblocking key has all its tries again, which few cards tell.
         forgetRejected(.unblockingKey, &card)
         replaced(.pin, by: newPIN, &card)
     }
@@ -116,7 +116,7 @@ extension PIVToken {
         let response = try send(PIVCommand.logOut(reference), &card)
         if response.status.isUnknownFunction { throw PIVToken.noLogout }
         guard response.status.isSuccess else { throw TokenError(response.status, "logging out") }
-        // A card that took the command for a question about the PIN has it still.
+        // A card that took the command for a query of the PIN's state still has the PIN presented.
         guard try !queryStatus(of: reference, &card) else { throw PIVToken.noLogout }
     }
 

@@ -6,7 +6,7 @@ extension PIVToken {
     public mutating func status(of pin: PINKind, _ card: inout CardTransaction) throws(TokenError) -> PINStatus {
         let reference = try pin == .pin ? likelyPINReference(&card) : .unblocking
         let isPresented = pin == .pin && pins.isPresented
-        // A PIN that was just right has all its tries; asking again would be a command more for each signature.
+        // A PIN that was just right has all its tries. Asking again would cost a command for each signature.
         if isPresented, pins.tries(of: pin) == .all, let told = cardholderPIN.metadata {
             return PINStatus(
                 triesLeft: told.maximumTries, maximumTries: told.maximumTries, isVerified: true,
@@ -18,7 +18,7 @@ extension PIVToken {
                 triesLeft: metadata.triesLeft, maximumTries: metadata.maximumTries, isVerified: isPresented,
                 isDefault: metadata.isDefault)
         }
-        // Asking would make some cards forget what was presented, and there is no asking for an unblocking key.
+        // A query would make some cards forget the presented PIN, and there is none for an unblocking key.
         guard pin == .pin, !isPresented else {
             return PINStatus(triesLeft: try believedTries(of: pin, &card), isVerified: isPresented)
         }
@@ -28,22 +28,22 @@ extension PIVToken {
 
     /// The PIN that the cardholder knows, by the Discovery Object; without one it is that of the application.
     ///
-    /// SP 800-73-5 part 1 §3.3.2. Cards after SP 800-73-1 have only the PIN of the whole card.
+    /// SP 800-73-5 part 1 §3.3.2. Cards that follow SP 800-73-1 have only the PIN of the whole card.
     mutating func pinReference(_ card: inout CardTransaction) throws(TokenError) -> PINReference {
         if let known = cardholderPIN.reference { return known }
-        // A card with metadata has the application's PIN. That its Discovery Object says nothing else has been seen before.
+        // A remembered card with metadata still has the application's PIN, which its Discovery Object has confirmed before.
         let isKnown =
             quirks.has(.onlyApplicationPIN)
             || (remembered?.tellsMetadata == true && remembered?.pinReference == .application)
         let reference = try isKnown ? .application : discoveredReference(&card)
-        // The tries that are known are those of the remembered PIN, and say nothing of the other one.
+        // The known tries are those of the remembered PIN, not of this one.
         if let likely = remembered?.pinReference, likely != reference { pins.learn(.unknown, of: .pin) }
         cardholderPIN.reference = reference
         return reference
     }
 
-    /// The reference of the PIN whose tries are shown: the remembered one, if there is one. Before a PIN is sent ``pinReference(_:)``
-    /// reads the Discovery Object, which also proves that PIV is still selected.
+    /// The reference of the PIN whose tries are shown: the remembered reference, if there is one. Before a PIN is sent
+    /// ``pinReference(_:)`` reads the Discovery Object, which also proves that PIV is still selected.
     private mutating func likelyPINReference(_ card: inout CardTransaction) throws(TokenError) -> PINReference {
         if let likely = cardholderPIN.reference ?? remembered?.pinReference { return likely }
         return try pinReference(&card)
@@ -54,12 +54,12 @@ extension PIVToken {
             cardholderPIN.isUnblockable = !discovery.prefersGlobalPIN
             return discovery.prefersGlobalPIN ? .global : .application
         }
-        // If it was another application that had no Discovery Object, PIV itself is asked now.
+        // The answer may have been another application's. PIV is selected and asked again then.
         if try confirmSelection(&card) { return try discoveredReference(&card) }
         return try askStatus(of: .application, &card) == .referenceNotFound ? .global : .application
     }
 
-    /// Judges whether a value may be sent, with the tries as the card tells them and the values that it refused to other programs.
+    /// Checks whether a value may be sent, by the card's tries and the values that it refused to other programs.
     mutating func requireTry(
         _ pin: borrowing PIN, as reference: PINReference, _ lastTry: LastTry, _ card: inout CardTransaction
     ) throws(TokenError) {
@@ -74,9 +74,9 @@ extension PIVToken {
         try pins.requireTry(pin, as: kind, lastTry, rejectedElsewhere: others)
     }
 
-    /// The values that the card refused to programs of the user; nil where no card refused one that matters.
+    /// The values that this card refused to programs of the user; nil where no card refused one that matters.
     ///
-    /// Which card it is costs a command.
+    /// Finding out which card it is may cost a command.
     private mutating func rejectedElsewhere(
         _ card: inout CardTransaction, where matters: (RejectedPINs) -> Bool
     ) throws(TokenError) -> RejectedPINs? {
@@ -84,19 +84,19 @@ extension PIVToken {
         return rejectedPINs.rejectedPINs(of: try tokenID(&card))
     }
 
-    /// A new value was set.
+    /// Forgets the refused values of a kind, since a new value was set.
     mutating func forgetRejected(_ kind: PINKind, _ card: inout CardTransaction) {
         guard let rejectedPINs, !rejectedPINs.all().isEmpty, let id = try? tokenID(&card) else { return }
         rejectedPINs.forgetRejected(kind, of: id)
     }
 
-    /// The tries that are left, as the card told them, or where it does not tell, as it did when it last refused a value.
+    /// The remaining tries as the card told them; where it does not, the tries that were left when it last refused a value.
     private mutating func believedTries(of kind: PINKind, _ card: inout CardTransaction) throws(TokenError) -> Int? {
         guard pins.tries(of: kind) == .unknown else { return pins.triesLeft(of: kind) }
         return try rejectedElsewhere(&card) { $0.fewestTries(of: kind) != nil }?.fewestTries(of: kind)
     }
 
-    /// Takes the status word of a command that held a PIN.
+    /// Evaluates the status word of a command with a PIN, and throws its error.
     mutating func judge(
         _ status: StatusWord, _ pin: borrowing PIN, as reference: PINReference, _ what: String,
         _ card: inout CardTransaction
@@ -128,7 +128,7 @@ extension PIVToken {
     // MARK: - Asking the card
 
     private mutating func discovery(_ card: inout CardTransaction) throws(TokenError) -> DiscoveryObject? {
-        // One that cannot be read tells as little as none.
+        // An unreadable Discovery Object counts as absent.
         try readable { (token) throws(TokenError) in
             try token.read(.discovery, &card).map { (content) throws(TokenError) in
                 try DiscoveryObject(parsing: content)
@@ -147,11 +147,11 @@ extension PIVToken {
             return
         }
         guard reference != .unblocking, !quirks.has(.noStatusQuery) else { return }
-        // While the card has the PIN no try is lost: a wrong value would have taken it back.
+        // While the PIN is presented, it has all its tries: a wrong value would have ended that.
         if try queryStatus(of: reference, &card) { pins.learn(.all, of: .pin) } else { pins.notPresented() }
     }
 
-    /// VERIFY without data. Returns whether the card says that the PIN is presented.
+    /// Asks by VERIFY without data whether the PIN is presented.
     mutating func queryStatus(
         of reference: PINReference, _ card: inout CardTransaction
     ) throws(TokenError) -> Bool {

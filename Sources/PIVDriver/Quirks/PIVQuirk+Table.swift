@@ -1,10 +1,10 @@
 internal import TokenKit
 
 extension PIVQuirk {
-    /// Every make that needs a difference. More than one row may hold for a card; the first that names a make names it.
+    /// Every make that differs. Several rows may match a card; the first one with a maker or model names it.
     package static let table: [PIVQuirk] = [
         PIVQuirk(
-            // Over the air the ATR has no room for the last letter.
+            // The ATR of the contactless interface has no room for the last letter.
             "YubiKey 5", by: "Yubico", where: Match(historicalText: "YubiKe"),
             [
                 .tellsVersion, .tellsSerialNumber, .mayTellMetadata, .mayAttest, .anyPINCharacters, .onlyApplicationPIN,
@@ -26,7 +26,7 @@ extension PIVQuirk {
             ],
             profiles: ["yubikey-neo"]),
         PIVQuirk(
-            // The label does not tell its other functions: it had metadata and logout only after 0.9.0.
+            // The label does not show the other functions: metadata and logout came only after 0.9.0.
             "PivApplet", by: nil, where: Match(labelPrefix: "PivApplet"), [.tellsVersion, .retiredKeysWithoutHistory],
             profiles: ["pivapplet", "pivapplet-jc22", "pivapplet-metadata"]),
         PIVQuirk(
@@ -39,13 +39,13 @@ extension PIVQuirk {
         PIVQuirk(
             nil, by: "SoloKeys", where: Match(announcedAlgorithm: .soloEd25519), [.ed25519As22], profiles: ["solo-2"]),
         PIVQuirk(
-            // Cards that are CAC and PIV in one.
+            // Cards with both CAC and PIV applications.
             nil, by: nil, where: Match(historicalPrefix: [0x00, 0x31, 0xC0, 0x64]),
             [.onlyApplicationPIN, .noStatusQuery, .noLogout], profiles: ["dual-cac", "oberthur-va"]),
     ]
 }
 
-/// The differences of one card: all rows that hold for it.
+/// The differences of one card, from all rows that match it.
 struct PIVQuirks: Hashable, Sendable {
     let manufacturer: String?
     let model: String?

@@ -1,28 +1,28 @@
 internal import TokenKit
 
-/// A make of card that differs from SP 800-73, or adds to it: its marks, and the differences.
+/// A make of card that differs from SP 800-73, or adds to it: the marks by which it is recognised, and its differences.
 package struct PIVQuirk: Sendable {
-    /// A difference that has to be known before a card is spoken to.
+    /// A difference that must be known before commands are sent to the card.
     package enum Difference: Hashable, Sendable, CaseIterable {
         /// Tells its version (Yubico, `FD`).
         case tellsVersion
         /// Tells the number printed on it (Yubico, `F8`).
         case tellsSerialNumber
-        /// May tell of its keys and PINs (Yubico, `F7`); whether it does is seen when it is asked.
+        /// May have metadata of its keys and PINs (Yubico, `F7`). The first question shows whether it does.
         case mayTellMetadata
-        /// May attest to keys that it generated (Yubico, `F9`); from version 4.3 it does.
+        /// May attest to keys that it generated (Yubico, `F9`, from version 4.3).
         case mayAttest
         /// Takes any characters in a PIN, not only digits.
         case anyPINCharacters
         /// The application's PIN is the only one: the Discovery Object is missing, or tells nothing new.
         case onlyApplicationPIN
-        /// Does not tell how its PIN stands.
+        /// Does not tell the state of its PIN.
         case noStatusQuery
         /// Does not forget a PIN on request.
         case noLogout
-        /// May have retired keys that no Key History tells of.
+        /// May have retired keys that are not in the Key History.
         case retiredKeysWithoutHistory
-        /// Has other keys from one version to the next (Yubico).
+        /// Has kinds of keys that depend on its version (Yubico).
         case keysByVersion
         /// Knows Ed25519 by the number `22`.
         case ed25519As22
@@ -30,7 +30,7 @@ package struct PIVQuirk: Sendable {
         case hashesOnCard
     }
 
-    /// The marks of a make. Those that are nil are not looked at; the others must hold together.
+    /// The marks of a make. All marks must match, except those that are nil.
     package struct Match: Sendable {
         var historicalText: String?
         var historicalPrefix: [UInt8]?
@@ -55,7 +55,7 @@ package struct PIVQuirk: Sendable {
         }
     }
 
-    /// The maker's name; nil where the row does not tell it.
+    /// The maker's name; nil where the row does not determine it.
     package let manufacturer: String?
     package let model: String?
     package let match: Match

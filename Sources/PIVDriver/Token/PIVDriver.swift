@@ -1,6 +1,6 @@
 public import TokenKit
 
-/// Knows cards with the PIV application of SP 800-73, and what Yubico adds to it.
+/// The driver of cards with the PIV application of SP 800-73, and Yubico's additions to it.
 public struct PIVDriver: TokenDriver {
     public let name = PIVToken.driverName
     private let memory: (any TokenMemory)?
@@ -9,11 +9,11 @@ public struct PIVDriver: TokenDriver {
     private let provesBeforePIN: @Sendable () -> Bool
 
     /// - Parameters:
-    ///   - memory: where to remember which retired slots are in use on cards that do not tell. Without it such slots are
-    ///     read only when they are asked for by name.
-    ///   - certificates: where to remember certificates, so that of each only the beginning is read again.
-    ///   - rejectedPINs: where all programs of the user remember what a card refused, so that none sends it again.
-    ///   - provesBeforePIN: whether a card is to show that it holds the key by which it is known before it is given a PIN.
+    ///   - memory: remembers the retired slots in use, for cards that do not tell them. Without it, such slots are read only when
+    ///     they are asked for by name.
+    ///   - certificates: remembers certificates, so that only the beginning of each is read again.
+    ///   - rejectedPINs: remembers the PINs that a card refused, for all programs of the user, so that none sends them again.
+    ///   - provesBeforePIN: whether a card must prove that it holds the key by which it is known, before it gets a PIN.
     public init(
         memory: (any TokenMemory)? = nil, certificates: (any TokenMemory)? = nil,
         rejectedPINs: (any TokenMemory)? = nil, provesBeforePIN: @escaping @Sendable () -> Bool = { false }
@@ -41,7 +41,7 @@ public struct PIVDriver: TokenDriver {
     public func recognize(_ card: inout CardTransaction, atr: ATR) throws(TokenError) -> (any Token)? {
         let response = try card.exchange(PIVCommand.select)
         guard response.status.isSuccess else {
-            // An application that crashes is no reason to believe that there is none.
+            // An application that crashes is not an absent one.
             if response.status == .noPreciseDiagnosis { throw TokenError(response.status, "selecting PIV") }
             return nil
         }

@@ -2,7 +2,7 @@ internal import SecureBytes
 internal import SystemCrypto
 public import TokenKit
 
-// Data objects: every container of SP 800-73-5 part 1 table 3 that is no slot's certificate.
+// Data objects: every container of SP 800-73-5 part 1 table 3 except the certificates of slots.
 extension PIVToken {
     public var possibleData: [TokenDataObject] { PIVToken.possibleData }
 

@@ -47,7 +47,7 @@ extension PIVToken {
         return PIVToken.triesFact("PIN", pin, remedy) + PIVToken.triesFact("PUK", unblockingKey, reset)
     }
 
-    /// - Parameter remedy: what helps where it is blocked.
+    /// - Parameter remedy: the advice for a blocked PIN or PUK.
     private static func triesFact(_ name: String, _ status: PINStatus?, _ remedy: String) -> [TokenFact] {
         guard let status, let left = status.triesLeft else { return [] }
         let total = status.maximumTries.map { " of \($0)" } ?? ""

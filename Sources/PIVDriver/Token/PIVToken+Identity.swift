@@ -17,9 +17,8 @@ extension PIVToken {
         if case .known(let firmware) = knowledge.firmware { firmware } else { nil }
     }
 
-    /// The card's GUID by a subject alternative name of a certificate that was read: certificates of 9A and 9E must
-    /// have it (SP 800-73-5 part 1 §3.1.2), others may. It is good enough for a prompt, and no proof of the card's
-    /// identity.
+    /// The card's GUID by a subject alternative name of a certificate that was read: certificates of 9A and 9E must have it (SP
+    /// 800-73-5 part 1 §3.1.2), others may. It suffices for a prompt, but does not prove the card's identity.
     private var certifiedUUID: String? {
         let scheme = "urn:uuid:"
         for slot in [PIVSlot.authentication, .cardAuthentication, .signature, .keyManagement] + PIVSlot.retired {
@@ -34,7 +33,7 @@ extension PIVToken {
 
     public mutating func identity(_ card: inout CardTransaction) throws(TokenError) -> TokenIdentity {
         let id = try tokenID(&card)
-        // The rest of a card's identity stays the same as long as its name does.
+        // The rest of a card's identity does not change while its identifier stays the same.
         if let known = remembered?.identity {
             knowledge.rememberedIdentity = known
             return withVersion(known)
@@ -57,7 +56,7 @@ extension PIVToken {
             version: knownFirmware?.description)
     }
 
-    /// The remembered identity with the version, which may have been found out later.
+    /// The remembered identity with the version, which may have been read later.
     private func withVersion(_ known: TokenIdentity) -> TokenIdentity {
         guard known.version == nil, let firmware = knownFirmware else { return known }
         return TokenIdentity(
@@ -65,7 +64,7 @@ extension PIVToken {
             serialNumber: known.serialNumber, version: firmware.description)
     }
 
-    /// GUID, else the cardholder's UUID, else serial number, else a certificate's hash.
+    /// The card's identifier: GUID, else the cardholder's UUID, else serial number, else a certificate's hash.
     mutating func tokenID(_ card: inout CardTransaction) throws(TokenError) -> TokenID {
         if let known = knowledge.identity { return known }
         let id = TokenID(driver: PIVToken.driverName, instance: try instance(&card))
@@ -84,7 +83,7 @@ extension PIVToken {
                 return "certificate-" + Hex.encode(digest.prefix(20))
             }
         }
-        // A card with nothing on it is like any other with nothing on it.
+        // Blank cards cannot be told apart.
         return PIVToken.blankPrefix + Hex.encode(atr.bytes)
     }
 
@@ -99,8 +98,7 @@ extension PIVToken {
         return "\(name) \(distinction)"
     }
 
-    /// Runs `body`. An answer that is wrong or a refusal counts as an absent object; an error of the connection does
-    /// not.
+    /// Runs `body`. A wrong answer or a refusal counts as an absent object; an error of the connection is thrown.
     mutating func readable<Value>(
         _ body: (inout PIVToken) throws(TokenError) -> Value
     ) throws(TokenError) -> Value? {
@@ -109,7 +107,7 @@ extension PIVToken {
 }
 
 extension TokenError {
-    /// Whether the error is one of the connection, after which every later command fails as well.
+    /// Whether the error is one of the connection, after which every later command fails too.
     var preventsAnswers: Bool {
         switch code {
         case .card(.malformed), .card(.responseTooLarge): false

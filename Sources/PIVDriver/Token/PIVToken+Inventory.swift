@@ -33,7 +33,7 @@ extension PIVToken {
         _ = try readable { (token) throws(TokenError) in try token.firmware(&card) }
     }
 
-    /// Reads the reference of the cardholder's PIN, so that a later signature costs a command less.
+    /// Reads the reference of the cardholder's PIN, which saves a command in a later signature.
     private mutating func learnPINReference(_ card: inout CardTransaction) throws(TokenError) {
         guard certificates != nil, !quirks.has(.onlyApplicationPIN) else { return }
         guard knowledge.tellsMetadata || remembered?.pinReference == nil else {
@@ -68,24 +68,24 @@ extension PIVToken {
         do {
             if let history = try keyHistory(&card) {
                 slots.formUnion(history.slots)
-                // The makers' tools that put keys on cards with metadata do not keep the object up to date.
+                // Makers' tools for cards with metadata do not keep the Key History up to date.
                 isComplete = !knowledge.tellsMetadata && !quirks.has(.retiredKeysWithoutHistory)
             }
         } catch {
             if error.preventsAnswers { throw error }
             inventory.failures[TokenObjectID(PIVContainer.keyHistory.name)] = error
-            // A contactless reader gets no retired key either: twenty reads would tell the same twenty times.
+            // A contactless reader gets no retired key either, so that twenty reads would fail alike.
             if error.code == .conditionsNotSatisfied { return [] }
         }
         if !isComplete { slots.formUnion(try rememberedSlots(&card)) }
         return PIVSlot.retired.filter(slots.contains)
     }
 
-    /// The slots that were in use when the card was last looked through, which is not done at each start: it costs a
-    /// command for each of the twenty. A new key in a primary slot is a reason to look again, since the old one retires.
+    /// The retired slots in use at the last look through the card, which costs a command for each of the twenty slots and is not
+    /// repeated at each start. A new key in a primary slot is a reason to look again, since the old key may have been retired.
     private mutating func rememberedSlots(_ card: inout CardTransaction) throws(TokenError) -> [PIVSlot] {
         guard let memory else {
-            // Without metadata it would cost twenty blind reads, each time.
+            // Without metadata, each listing would cost twenty blind reads.
             return knowledge.tellsMetadata ? try slotsByMetadata(&card) : []
         }
         let id = try tokenID(&card)
@@ -99,7 +99,7 @@ extension PIVToken {
     private mutating func slotsByMetadata(_ card: inout CardTransaction) throws(TokenError) -> [PIVSlot] {
         var found: [PIVSlot] = []
         for slot in PIVSlot.retired where knowledge.tellsMetadata {
-            // Metadata that cannot be read tells at least that there is a key.
+            // Unreadable metadata shows at least that there is a key.
             let metadata = try readable { (token) throws(TokenError) in try token.metadata(of: slot, &card) }
             if metadata != .some(nil) { found.append(slot) }
         }
@@ -116,7 +116,7 @@ extension PIVToken {
     }
 }
 
-/// The memory of the retired slots in use: a version, the content of the primary slots, one byte a slot.
+/// The encoded memory of the retired slots in use: a version, a fingerprint of the primary slots, one byte for each slot.
 enum RetiredSlotMemory {
     private static let version: UInt8 = 2
 
@@ -124,7 +124,7 @@ enum RetiredSlotMemory {
         [version] + primary + slots.map(\.rawValue)
     }
 
-    /// Nil for what no version of this driver has written, and where the primary slots have changed since.
+    /// The remembered slots; nil for bytes of another version, and where the primary slots have changed since.
     static func slots(in bytes: [UInt8], besides primary: [UInt8]) -> [PIVSlot]? {
         guard bytes.starts(with: [version] + primary) else { return nil }
         let slots = bytes.dropFirst(1 + primary.count).map { PIVSlot(rawValue: $0) }
@@ -132,7 +132,7 @@ enum RetiredSlotMemory {
         return known.count == slots.count && known.allSatisfy { $0.retiredNumber != nil } ? known : nil
     }
 
-    /// Tells whether the keys of the primary slots are still the same.
+    /// A hash of the primary slots' keys, which changes with any of them.
     static func fingerprint(_ primary: [TokenObject?]) -> [UInt8] {
         let keys = primary.map { TLV(0x04, $0?.key?.publicKey ?? $0?.certificate ?? []).encoded() }
         return (try? Digest.hash(keys.flatMap { $0 }, using: .sha256)) ?? []

@@ -1,8 +1,8 @@
 public import TokenKit
 
 extension PIVToken {
-    /// The limits of the version, where the make has them by version. Any other card has the keys that every PIV card
-    /// has (RSA of 2048 bits, P-256 and P-384; SP 800-78-5 §3.1), those that it announces, and those that are on it.
+    /// The limits of the card's version, for makes whose limits depend on it. Any other card has the keys of every PIV card (RSA
+    /// of 2048 bits, P-256 and P-384; SP 800-78-5 §3.1), the announced ones, and those that are on it.
     public var knownKeyLimits: TokenKeyLimits? {
         if quirks.has(.keysByVersion) { return knownVersion.flatMap { Firmware($0) }.map(Self.limits) }
         return announcedLimits

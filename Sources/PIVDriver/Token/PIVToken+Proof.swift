@@ -2,9 +2,9 @@ internal import SecureBytes
 internal import SystemCrypto
 public import TokenKit
 
-// Telling the card from a copy of all that can be read of it, before it is given a PIN.
+// Tells the card from a copy of all its readable data, before it gets a PIN.
 extension PIVToken {
-    /// The card authentication key, which PIV has sign without a PIN (SP 800-73-5 part 1 table 5), else the key of 9A.
+    /// The card authentication key, which signs without a PIN (SP 800-73-5 part 1 table 5), else the key of 9A.
     private static let proofSlots: [PIVSlot] = [.cardAuthentication, .authentication]
 
     public mutating func proofKey(_ card: inout CardTransaction) throws(TokenError) -> ProofKey? {
@@ -15,7 +15,7 @@ extension PIVToken {
         return listedProofKey
     }
 
-    /// The proof key, as far as the slots have been read.
+    /// The proof key, from the slots that have been read.
     var listedProofKey: ProofKey? {
         let keys = PIVToken.proofSlots.compactMap { slot -> ProofKey? in
             guard let key = (knowledge.slots[slot] ?? nil)?.key, !key.publicKey.isEmpty else { return nil }
@@ -53,8 +53,7 @@ extension PIVToken {
         knowledge.isProven = true
     }
 
-    /// Has the card sign a new random challenge, and checks the signature with the expected key, whichever the card
-    /// tells of.
+    /// Makes the card sign a new random challenge, and checks the signature with the expected key, whatever key the card shows.
     private mutating func challenge(
         _ key: TokenKey, in slot: PIVSlot, _ card: inout CardTransaction
     ) throws(TokenError) {

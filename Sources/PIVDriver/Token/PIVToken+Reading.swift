@@ -1,10 +1,10 @@
 public import TokenKit
 
-// Reading data objects, and Yubico's functions that tell of the card.
+// Reading data objects, and Yubico's functions for facts about the card.
 extension PIVToken {
     /// The content of a data object, without its outer tag; nil where the card has none.
     ///
-    /// - Throws: ``TokenError`` `.pinRequired` for an object that wants the PIN first.
+    /// - Throws: ``TokenError`` `.pinRequired` for an object that needs the PIN first.
     public mutating func read(
         _ container: PIVContainer, _ card: inout CardTransaction
     ) throws(TokenError) -> [UInt8]? {
@@ -16,12 +16,12 @@ extension PIVToken {
     mutating func answer(
         _ container: PIVContainer, _ card: inout CardTransaction
     ) throws(TokenError) -> [UInt8]? {
-        // Tag and length of the outer object come on top.
+        // Tag and length of the outer object add up to 8 bytes.
         let response = try send(PIVCommand.getData(container), limit: container.sizeLimit + 8, &card)
         return try found(response, in: container)
     }
 
-    /// The data of an answer to GET DATA; nil where it tells that there is no such object.
+    /// The data of an answer to GET DATA; nil where the card has no such object.
     mutating func found(
         _ response: ResponseAPDU, in container: PIVContainer
     ) throws(TokenError) -> [UInt8]? {
@@ -30,7 +30,7 @@ extension PIVToken {
             if PIVFormat.finding(in: response.data, of: container) != .absent { knowledge.present.insert(container) }
             return response.data
         case .objectNotFound, .referenceNotFound: return nil
-        // Cards that are CAC and PIV in one answer so for want of a Discovery Object.
+        // Cards with both CAC and PIV answer so without a Discovery Object.
         case .incorrectData where container == .discovery: return nil
         case .securityStatusNotSatisfied where container.readRule == .always:
             throw TokenError(
@@ -40,7 +40,7 @@ extension PIVToken {
         }
     }
 
-    /// The identifiers of the card. Only the beginning of the object is read, as they stand before the signature.
+    /// The identifiers of the card. Only the beginning of the object is read, since they precede the signature.
     mutating func chuid(_ card: inout CardTransaction) throws(TokenError) -> CardholderIdentifier? {
         if case .known(let chuid) = knowledge.chuid { return chuid }
         let response = try sendForFirstPart(PIVCommand.getData(.chuid), &card)
@@ -74,7 +74,7 @@ extension PIVToken {
         return firmware
     }
 
-    /// The number printed on the device, where it tells one.
+    /// The number printed on the device; nil where the card does not tell it.
     mutating func serialNumber(_ card: inout CardTransaction) throws(TokenError) -> UInt32? {
         if case .known(let number) = knowledge.serialNumber { return number }
         var number: UInt32?
@@ -102,13 +102,13 @@ extension PIVToken {
 
     /// The card's metadata of a PIN; nil where the card has none.
     ///
-    /// VERIFY without data tells of the PIN's as well. There is nothing else to ask for those of the unblocking key.
+    /// The PIN's tries can be asked for by VERIFY without data too, those of the unblocking key only here.
     mutating func metadata(of pin: PINReference, _ card: inout CardTransaction) throws(TokenError) -> PINMetadata? {
         guard pin == .unblocking || (pin == .application && knowledge.tellsMetadata) else { return nil }
         return try askMetadata(of: pin, &card)
     }
 
-    /// Finds out whether the card tells of its keys: one that does also tells of its PIN, whichever keys it has.
+    /// Finds out whether the card has metadata, by those of its PIN, which do not depend on its keys.
     mutating func learnMetadataSupport(_ card: inout CardTransaction) throws(TokenError) {
         guard knowledge.metadataSupport == .unknown else { return }
         _ = try readable { (token) throws(TokenError) in try token.askMetadata(of: .application, &card) }
@@ -120,14 +120,14 @@ extension PIVToken {
         let isExpected = knowledge.tellsMetadata
         let data = try metadata(pin.rawValue, &card) ?? []
         let metadata = data.isEmpty ? nil : try PINMetadata(parsing: data)
-        // Every card with metadata has both PINs, so that one which does not tell of them has none.
+        // Every card with metadata tells the tries of both PINs, so that a card that does not has no metadata.
         if metadata?.triesLeft != nil { knowledge.metadataSupport = .seen(true) }
         if metadata?.triesLeft == nil, !isExpected { knowledge.metadataSupport = .seen(false) }
         if pin != .unblocking { cardholderPIN.metadata = metadata }
         return metadata
     }
 
-    /// - Returns: nil where the card does not tell, nothing where it says that there is nothing under this reference.
+    /// - Returns: nil where the card does not tell; empty where it has nothing under this reference.
     private mutating func metadata(_ reference: UInt8, _ card: inout CardTransaction) throws(TokenError) -> [UInt8]? {
         guard knowledge.metadataSupport != .seen(false) else { return nil }
         let response = try send(PIVCommand.metadata(reference), &card)

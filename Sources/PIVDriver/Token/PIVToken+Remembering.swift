@@ -1,16 +1,16 @@
 internal import TokenKit
 
-// The memory of a card from its last insertion: of a certificate, only the beginning is read again; a key is believed
-// until it signs.
+// The memory of a card from its last insertion. Of a remembered certificate, only the beginning is read again. A remembered key
+// is used until a signature refutes it.
 extension PIVToken {
-    /// Bytes of an answer's beginning that must be the same for the rest to be believed: enough for the lengths of the
-    /// object and of the certificate in it, its serial number and its issuer.
+    /// Bytes at the beginning of an answer that must be unchanged for the remembered rest to be used. They hold the lengths of
+    /// the object and of its certificate, the certificate's serial number and its issuer.
     static let significantLength = 200
 
     /// The answer to GET DATA for a slot's certificate; nil for an absent one.
     ///
-    /// The first part of an answer is one command, and so is an absent object. What was remembered is asked for only where
-    /// it is known already which card this is.
+    /// The first part of an answer costs one command, as an absent object does. The memory is used only where it is already known
+    /// which card this is.
     mutating func certificateAnswer(
         in slot: PIVSlot, _ card: inout CardTransaction
     ) throws(TokenError) -> [UInt8]? {
@@ -44,8 +44,8 @@ extension PIVToken {
         }
     }
 
-    /// The label of the one card that was remembered with the certificates that were read now. Good enough for a prompt, no
-    /// proof of which card it is.
+    /// The label of the only card that is remembered with the certificates that were read now. It suffices for a prompt, but does
+    /// not prove which card this is.
     var rememberedLabel: String? {
         guard let certificates, !knowledge.answers.isEmpty else { return nil }
         let cards = certificates.all().compactMap { RememberedCard(parsing: $0) }.filter { card in
@@ -54,9 +54,9 @@ extension PIVToken {
         return cards.count == 1 ? cards.first?.identity.label : nil
     }
 
-    /// Remembers the certificates and keys that were read, where they are not those of last time.
+    /// Remembers the certificates and keys that were read, where they differ from the remembered ones.
     ///
-    /// - Parameter unread: slots that could not be read, whose keys may still be what they were.
+    /// - Parameter unread: slots that could not be read, whose former content stays remembered.
     mutating func rememberContents(besides unread: [PIVSlot]) {
         guard let certificates, let identity = knownIdentity, !isBlank else { return }
         let support: Bool? = knowledge.metadataSupport == .unknown ? nil : knowledge.tellsMetadata
@@ -76,7 +76,7 @@ extension PIVToken {
         knowledge.remembered = .known(card)
     }
 
-    /// Has a slot read as a whole the next time.
+    /// Drops the memory of a slot, so that it is read completely the next time.
     ///
     /// - Returns: whether its certificate was remembered.
     @discardableResult
@@ -92,6 +92,6 @@ extension PIVToken {
         return hadCertificate
     }
 
-    /// Whether no fact tells this card from another.
+    /// Whether the card has no fact that tells it from others, or its identifier is unknown.
     var isBlank: Bool { knowledge.identity?.instance.hasPrefix(PIVToken.blankPrefix) ?? true }
 }

@@ -1,7 +1,7 @@
 internal import SecureBytes
 internal import TokenKit
 
-// Commands go through here, so that each one reaches PIV and no other application.
+// All commands are sent here, so that each one reaches PIV and no other application.
 extension PIVToken {
     /// Sends a command to the PIV application.
     mutating func send(
@@ -10,7 +10,7 @@ extension PIVToken {
         try sending(&card) { (card) throws(TokenError) in try card.exchange(command, limit: limit) }
     }
 
-    /// Sends a command and takes the beginning of its answer alone.
+    /// Sends a command and takes only the beginning of its answer.
     mutating func sendForFirstPart(
         _ command: CommandAPDU, _ card: inout CardTransaction
     ) throws(TokenError) -> ResponseAPDU {
@@ -36,13 +36,13 @@ extension PIVToken {
     /// Selects PIV, unless something in this transaction has shown that it is selected: another program may have selected an
     /// application that has a PIN of the same number, and its own tries.
     ///
-    /// - Returns: whether what the card said before in this transaction may have come from another application.
+    /// - Returns: whether former answers in this transaction may have come from another application.
     @discardableResult
     mutating func confirmSelection(_ card: inout CardTransaction) throws(TokenError) -> Bool {
         do { try card.hold() } catch { throw TokenError(error) }
         try ensureSelected(&card)
         guard !selection.isConfirmed else { return false }
-        // If it was selected all the time this takes no PIN back (SP 800-73-5 part 2 §3.1.1).
+        // Selecting PIV while it is selected keeps the PIN presented (SP 800-73-5 part 2 §3.1.1).
         pins.sendingAnother()
         let believed = pins
         try select(&card)
@@ -58,18 +58,19 @@ extension PIVToken {
         try ensureSelected(&card)
         pins.sendingAnother()
         let first = try body(&card)
-        // Other applications know VERIFY, too; but its answer has no data.
+        // Other applications know VERIFY too, but its answer has no data.
         if first.status.isSuccess, !first.data.isEmpty { selection.isConfirmed = true }
         guard !selection.isConfirmed, first.status.mayComeFromAnotherApplication else { return first }
         let believed = pins
         try select(&card)
         var second = try body(&card)
-        // The service may have let another program's command wait while ours had no transaction, and pass it on in this one.
+        // Another program's command may have waited in the service while this program had no transaction, and was passed on
+        // within this one.
         if !card.isHeldFromTheStart, second.status.mayComeFromAnotherApplication {
             try select(&card)
             second = try body(&card)
         }
-        // The same again: PIV was selected all the time, and selecting it once more takes no PIN back.
+        // With the same answer, PIV was selected all the time, and selecting it again has kept the PIN presented.
         if second.status == first.status { pins = believed }
         return second
     }

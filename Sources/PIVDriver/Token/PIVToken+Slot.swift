@@ -1,18 +1,19 @@
 internal import SystemCrypto
 internal import TokenKit
 
-/// The result of reading a slot. Certificate and key are told apart: one may be readable without the other.
+/// The result of reading a slot. It may have both an object and a failure, since certificate or key may be readable without the
+/// other.
 struct SlotReading {
     var object: TokenObject?
     var failure: TokenError?
 }
 
-// One slot: its certificate, and what the card tells of its key.
+// One slot: its certificate, and the card's metadata of its key.
 extension PIVToken {
-    /// Reads a slot, unless it is known.
+    /// Reads a slot that is not known yet.
     ///
-    /// - Parameter isListing: whether all of the card is read, so that what it tells of its keys is worth a question.
-    /// - Throws: what keeps the card from answering at all; anything else becomes the reading's failure.
+    /// - Parameter isListing: whether the whole card is read, so that asking for metadata pays off.
+    /// - Throws: errors of the connection. Any other error becomes the reading's failure.
     mutating func object(
         in slot: PIVSlot, isListing: Bool = false, _ card: inout CardTransaction
     ) throws(TokenError) -> SlotReading {
@@ -30,7 +31,7 @@ extension PIVToken {
             }
         }
         var certificate = try attempt { (token, card) throws(TokenError) in try token.certificate(in: slot, &card) }
-        // Of a slot without a certificate there may be metadata alone.
+        // A slot without a certificate may have metadata.
         if certificate == nil || isListing {
             _ = try attempt { (token, card) throws(TokenError) in try token.learnMetadataSupport(&card) }
         }
@@ -38,14 +39,14 @@ extension PIVToken {
         if let key = metadata?.subjectPublicKeyInfo, let believed = certificate, believed.spki != key,
             forgetRemembered(slot)
         {
-            // The certificate is for another key, or another took the place of the one that was remembered.
+            // The certificate is for another key, or the remembered one has been replaced.
             certificate = try attempt { (token, card) throws(TokenError) in try token.certificate(in: slot, &card) }
         }
         var key: TokenKey?
         if let metadata {
             key = SlotKey.key(metadata, certificate: certificate, in: slot)
         } else if !knowledge.tellsMetadata || knowledge.untold.contains(slot) || failure != nil {
-            // A card that tells nothing of its keys has one for each certificate.
+            // A card without metadata is assumed to have a key for each certificate.
             key = certificate.flatMap { SlotKey.key(certificate: $0, in: slot) }
             if key == nil, certificate == nil, failure == nil {
                 key = try attempt { (token, card) throws(TokenError) in try token.attestedKey(in: slot, &card) }
@@ -56,7 +57,7 @@ extension PIVToken {
         return SlotReading(object: object, failure: failure)
     }
 
-    /// The key of a slot as metadata tells of it, with no look at the certificate; nil where it takes that to know.
+    /// The key of a slot by metadata, without reading the certificate; nil where metadata do not suffice.
     mutating func keyAlone(in slot: PIVSlot, _ card: inout CardTransaction) throws(TokenError) -> TokenKey? {
         if let known = knowledge.slots[slot] { return known?.key }
         if let known = knowledge.bareKeys[slot] { return known }
@@ -68,13 +69,13 @@ extension PIVToken {
         return key
     }
 
-    /// A key, and whether it is believed to be in its slot because it was when the card was last read.
+    /// A key, and whether it is only remembered from the card's last reading.
     struct KeyToUse {
         let key: TokenKey
         let isRemembered: Bool
     }
 
-    /// The key of a slot as it was when the card was last read, which costs no command; else as the card tells of it.
+    /// The key of a slot as remembered from the card's last reading, which costs no command; else by metadata.
     mutating func keyToSignWith(
         in slot: PIVSlot, _ card: inout CardTransaction
     ) throws(TokenError) -> KeyToUse? {
@@ -114,20 +115,20 @@ extension PIVToken {
         case .instructionNotSupported:
             knowledge.attests = false
             return nil
-        // An empty slot, or a key that was not generated here.
+        // An empty slot, or a key that was not generated on the card.
         default: return nil
         }
     }
 }
 
-/// Makes objects and keys of the bytes that were read. Sends no command.
+/// Makes objects and keys from the bytes that were read. Sends no command.
 enum SlotKey {
     static func object(_ slot: PIVSlot, certificate: [UInt8]?, key: TokenKey?) -> TokenObject? {
         guard certificate != nil || key != nil else { return nil }
         return TokenObject(slot, certificate: certificate, key: key)
     }
 
-    /// The key that a certificate speaks of.
+    /// The key of a certificate.
     static func key(certificate: Certificate, in slot: PIVSlot) -> TokenKey {
         key(spki: certificate.spki, in: slot)
     }
@@ -138,14 +139,14 @@ enum SlotKey {
             touchPolicy: attestation.touchPolicy, in: slot)
     }
 
-    /// The key that metadata speaks of; an algorithm without a name leaves it listed by its number.
+    /// The key that metadata describe. A key with an unnamed algorithm is listed by the algorithm's number.
     static func key(_ metadata: KeyMetadata, certificate: Certificate?, in slot: PIVSlot) -> TokenKey {
         key(
             spki: metadata.subjectPublicKeyInfo ?? certificate?.spki ?? [], number: metadata.algorithm,
             pinPolicy: metadata.pinPolicy, touchPolicy: metadata.touchPolicy, in: slot)
     }
 
-    /// A key that is known by its public half alone.
+    /// A key of which only the public half is known.
     static func key(spki: [UInt8], in slot: PIVSlot) -> TokenKey {
         key(spki: spki, number: nil, pinPolicy: nil, touchPolicy: .unknown, in: slot)
     }
@@ -170,7 +171,7 @@ enum SlotKey {
         }
     }
 
-    /// The uses of a key on the card, by its algorithm; the attestation key serves ATTEST alone.
+    /// The uses of a key on the card, by its algorithm; none for the attestation key, which only serves ATTEST.
     private static func usage(of algorithm: TokenKey.Algorithm, in slot: PIVSlot) -> TokenKey.Usage {
         guard slot != .attestation else { return [] }
         return switch algorithm {

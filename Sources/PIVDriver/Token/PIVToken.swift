@@ -28,7 +28,7 @@ public struct PIVToken: Token {
     var cardholderPIN = CardholderPIN()
     var knowledge: Knowledge
 
-    /// In which epoch the application was selected.
+    /// The epoch in which the application was selected.
     struct Selection: Sendable {
         var epoch: Int
 
@@ -38,49 +38,50 @@ public struct PIVToken: Token {
 
     /// The PIN that the cardholder knows, as the card describes it.
     struct CardholderPIN: Sendable {
-        /// Nil until it is found out.
+        /// The reference of the PIN; nil until it is known.
         var reference: PINReference?
 
-        /// Whether the unblocking key serves it. It does not serve the PIN of a whole card with many applications.
+        /// Whether the unblocking key unblocks the PIN. It does not unblock that of a whole card with several applications.
         var isUnblockable = true
 
         /// The metadata of the present PIN; nil until a card with metadata has told them.
         var metadata: PINMetadata?
     }
 
-    /// The facts that have been read of the card. They stay until the card is taken out.
+    /// The facts that have been read from the card. They are kept until the card is taken out.
     struct Knowledge: Sendable {
-        /// An object is nil where its slot is empty.
+        /// The objects of the slots that were read; nil for an empty slot.
         var slots: [PIVSlot: TokenObject?] = [:]
         var metadata: [PIVSlot: KeyMetadata?] = [:]
-        /// The keys that metadata alone told of. OpenSSL takes longer to make one than a transaction does.
+        /// The keys that are known by metadata alone. They are kept, since OpenSSL takes longer to make a key than a transaction
+        /// takes.
         var bareKeys: [PIVSlot: TokenKey] = [:]
-        /// Keys as they were when the card was last read, which no signature has shown to be still there.
+        /// Keys that are remembered from the card's last reading, and not yet confirmed by a signature.
         var rememberedKeys: [PIVSlot: TokenKey] = [:]
-        /// Whether the card has shown that it holds the key by which it is known.
+        /// Whether the card has proved that it holds the key by which it is known.
         var isProven = false
-        /// When a key's signature was last found to be right.
+        /// The time at which a signature of the slot's key was last found to be right.
         var signatures: [PIVSlot: ContinuousClock.Instant] = [:]
-        /// The objects that the card gave, or the beginning of them.
+        /// The objects that have been read, in whole or in part.
         var present: Set<PIVContainer> = []
         var chuid: Once<CardholderIdentifier?> = .unknown
         var keyHistory: Once<KeyHistory?> = .unknown
         var firmware: Once<Firmware?> = .unknown
         var serialNumber: Once<UInt32?> = .unknown
         var metadataSupport: MetadataSupport
-        /// Slots that a card with metadata does not tell of, not even that they are empty.
+        /// Slots of which a card with metadata tells nothing, not even that they are empty.
         var untold: Set<PIVSlot> = []
         var attests: Bool
         var identity: TokenID?
-        /// The remembered label and serial number, where they are believed.
+        /// The remembered identity, once it is used.
         var rememberedIdentity: TokenIdentity?
 
         /// The record of the card from an earlier reading.
         var remembered: Once<RememberedCard?> = .unknown
 
-        /// The answers to GET DATA that certificates came from, where they are to be remembered.
+        /// The answers to GET DATA with certificates, for the memory of the card.
         var answers: [PIVSlot: [UInt8]] = [:]
-        /// The card's answers about its keys, where they are to be remembered.
+        /// The answers to GET METADATA about keys, for the memory of the card.
         var keyAnswers: [PIVSlot: [UInt8]] = [:]
 
         /// Whether GET METADATA is expected to be answered.
@@ -97,7 +98,7 @@ public struct PIVToken: Token {
             if slots[slot] == nil { bareKeys[slot] = key }
         }
 
-        /// Whether a signature was found to be right so short a time ago that the slot will not hold another key by now.
+        /// Whether a signature was found to be right within the last second, so that the slot cannot hold another key yet.
         func hasJustSigned(_ slot: PIVSlot) -> Bool { signatures[slot].map { .now - $0 < .seconds(1) } ?? false }
 
         mutating func forget(_ slot: PIVSlot) {
@@ -128,21 +129,21 @@ public struct PIVToken: Token {
         announceLengths(to: card.link)
     }
 
-    /// Tells the way to the card how long its commands may be. ISO/IEC 7816-4 §12.7.1.
+    /// Tells the card's link how long commands may be. ISO/IEC 7816-4 §12.7.1.
     func announceLengths(to link: CardLink) {
         if let limits = application.lengthLimits { link.allowExtendedLength(commandLimit: limits.command) }
     }
 }
 
-/// Whether the card answers GET METADATA, which cards of several makers do and no answer to reset tells.
+/// Whether the card answers GET METADATA. Cards of several makers do, and no answer to reset shows it.
 enum MetadataSupport: Hashable, Sendable {
     case unknown
-    /// By its make, or when the card was last read.
+    /// Assumed by the card's make, or from its last reading.
     case believed(Bool)
     case seen(Bool)
 }
 
-/// A fact that is found out at most once.
+/// A fact that is read at most once.
 enum Once<Value: Sendable>: Sendable {
     case unknown
     case known(Value)

@@ -2,7 +2,7 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-/// A card as it was when it was last read: which it is, and the answers that its certificates and keys came from.
+/// A card as it was last read: its identity, and its answers with certificates and keys.
 ///
 ///     80 version · 81 instance · 82 label · 83 manufacturer · 84 model · 85 serial number · 86 card version
 ///     87 whether it has metadata, if that is known · 88 reference of the cardholder's PIN, by metadata or the Discovery Object
@@ -33,7 +33,7 @@ struct RememberedCard: Hashable, Sendable {
     /// Whether only the card's identity is remembered.
     var isEmpty: Bool { objects.isEmpty && metadata.isEmpty }
 
-    /// Nil for what no version of this driver has written.
+    /// Nil for bytes of another version.
     init?(parsing bytes: [UInt8]) {
         var reader = TLVReader(bytes)
         guard let fields = try? reader.all(), fields.first == TLV(0x80, [RememberedCard.version]) else { return nil }
@@ -79,7 +79,7 @@ struct RememberedCard: Hashable, Sendable {
         return fields.flatMap { $0.encoded() }
     }
 
-    /// The certificates, and the keys that they speak of.
+    /// The certificates and their keys.
     var inventory: TokenInventory {
         let slots = PIVSlot.primary + PIVSlot.retired
         return TokenInventory(

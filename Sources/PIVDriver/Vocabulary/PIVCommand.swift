@@ -1,7 +1,7 @@
 internal import SecureBytes
 internal import TokenKit
 
-/// The commands of the PIV card application, and Yubico's beside them.
+/// The commands of the PIV card application, and Yubico's additional ones.
 enum PIVCommand {
     /// The application identifier without its version, as cards of any version know it. SP 800-73-5 part 1 §2.2.
     static let applicationID: [UInt8] = [0xA0, 0x00, 0x00, 0x03, 0x08, 0x00, 0x00, 0x10, 0x00]
@@ -22,12 +22,12 @@ enum PIVCommand {
         CommandAPDU(ins: 0x20, p1: 0x00, p2: reference.rawValue)
     }
 
-    /// VERIFY without data, which asks how the PIN stands. SP 800-73-5 part 2 §3.2.1.
+    /// VERIFY without data, which asks for the state of the PIN. SP 800-73-5 part 2 §3.2.1.
     static func verificationStatus(_ reference: PINReference) -> CommandAPDU {
         verify(reference)
     }
 
-    /// VERIFY that takes the PIN back. SP 800-73-5 part 2 §3.2.1.
+    /// VERIFY that ends the presented state of the PIN. SP 800-73-5 part 2 §3.2.1.
     static func logOut(_ reference: PINReference) -> CommandAPDU {
         CommandAPDU(ins: 0x20, p1: 0xFF, p2: reference.rawValue)
     }
@@ -46,7 +46,7 @@ enum PIVCommand {
     ///
     /// - Parameters:
     ///   - field: `81` for a signature or RSA, `85` for a key agreement.
-    ///   - answerLength: bytes of what the card returns in its `82`.
+    ///   - answerLength: the bytes that the card returns in `82`.
     ///   - isConfidential: whether the answer must not be shown in a trace.
     static func generalAuthenticate(
         _ algorithm: PIVAlgorithm, _ slot: PIVSlot, field: TLVTag, _ input: [UInt8], answerLength: Int,
@@ -59,7 +59,7 @@ enum PIVCommand {
             confidentiality: isConfidential ? .response : [])
     }
 
-    /// Bytes that the tags and lengths of `7C` and `82` take at the most.
+    /// The most bytes that the tags and lengths of `7C` and `82` take.
     static let templateOverhead = 8
 
     /// GET METADATA of a key or PIN: Yubico, from firmware 5.3.
@@ -79,7 +79,7 @@ enum PIVCommand {
     /// GET VERSION: Yubico.
     static let version = CommandAPDU(ins: 0xFD, p1: 0x00, p2: 0x00, expectedLength: CommandAPDU.maximumShortResponse)
 
-    /// An answer that fits a short command is asked for with one, whatever else the card could take.
+    /// The expected length that keeps the command short where the answer fits, even if the card takes extended ones.
     private static func expectedLength(atMost length: Int) -> Int {
         length <= CommandAPDU.maximumShortResponse ? CommandAPDU.maximumShortResponse : CommandAPDU.anyLength
     }

@@ -4,37 +4,37 @@ public import SecureBytes
 ///
 /// SP 800-73-5 part 1 tables 2, 3 and 7.
 public struct PIVContainer: Hashable, Sendable {
-    /// The condition for reading it over the card's contacts.
+    /// The condition for reading the object over the card's contacts.
     public enum ReadRule: Hashable, Sendable {
         case always
         /// Only after the PIN.
         case pin
     }
 
-    /// The name to ask for it by, in lower case: `chuid`.
+    /// The name by which a user asks for the object, in lower case, such as `chuid`.
     public let name: String
 
     /// The name in SP 800-73.
     public let title: String
 
-    /// The tag that GET DATA names it by.
+    /// The object's tag in GET DATA.
     public let tag: TLVTag
 
-    /// Bytes that every card has room for.
+    /// The bytes for which every card has room.
     public let minimumCapacity: Int
     public let readRule: ReadRule
 
-    /// The object identifier that SP 800-73-5 part 1 table 3 has for it; nil for Yubico's.
+    /// The object identifier in SP 800-73-5 part 1 table 3; nil for Yubico's objects.
     public let objectIdentifier: String?
 
-    /// The maximum number of bytes that are read of it: enough for cards that store more than they must, and a bound
-    /// for an endless answer.
+    /// The maximum number of bytes that are read: enough for cards that store more than they must, and a limit for an endless
+    /// answer.
     public var sizeLimit: Int { minimumCapacity * 8 }
 
-    /// Whether the object stands under its own tag instead of `53`. SP 800-73-5 part 2 §3.1.2.
+    /// Whether the object has its own outer tag instead of `53`. SP 800-73-5 part 2 §3.1.2.
     var isBare: Bool { self == .discovery || self == .biometricGroupTemplate }
 
-    /// - Parameter arcs: the end of the object identifier; nil for an object that has none.
+    /// - Parameter arcs: the last arcs of the object identifier; nil for an object without one.
     init(
         _ name: String, _ title: String, _ tag: TLVTag, _ arcs: String?, _ minimumCapacity: Int,
         _ readRule: ReadRule = .always
@@ -102,7 +102,7 @@ extension PIVContainer {
     public static let attestationCertificate = PIVContainer(
         "attestation-certificate", "Attestation Certificate", 0x5FFF01, nil, yubicoCapacity)
 
-    /// Yubico's own.
+    /// Yubico's own containers.
     public static let yubico: [PIVContainer] =
         [
             PIVContainer("admin-data", "Administrative Data", 0x5FFF00, nil, yubicoCapacity),
@@ -117,7 +117,7 @@ extension PIVContainer {
 
     public static let all: [PIVContainer] = standard + yubico
 
-    /// Bytes of an object on a YubiKey.
+    /// The maximum bytes of an object on a YubiKey.
     private static let yubicoCapacity = 3052
 
     static func retiredCertificate(_ number: Int) -> PIVContainer {

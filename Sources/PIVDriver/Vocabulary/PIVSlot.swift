@@ -1,7 +1,7 @@
 internal import SecureBytes
 public import TokenKit
 
-/// A place for a key pair and its certificate, by key reference, in the order in which they are listed.
+/// A place for a key pair and its certificate, by key reference. The cases are in listing order.
 ///
 /// SP 800-73-5 part 1 table 4b; `F9` is Yubico's.
 public enum PIVSlot: UInt8, Hashable, Sendable, CaseIterable {
@@ -13,13 +13,13 @@ public enum PIVSlot: UInt8, Hashable, Sendable, CaseIterable {
     case retired11, retired12, retired13, retired14, retired15, retired16, retired17, retired18, retired19, retired20
     case attestation = 0xF9
 
-    /// The four that every PIV card has.
+    /// The four slots that every PIV card has.
     public static let primary: [PIVSlot] = [.authentication, .signature, .keyManagement, .cardAuthentication]
 
-    /// The twenty for key management keys of former days.
+    /// The twenty slots for retired key management keys.
     public static let retired: [PIVSlot] = allCases.filter { $0.retiredNumber != nil }
 
-    /// The slot that an object's name stands for: two hexadecimal digits.
+    /// The slot of an object's name, which has two hexadecimal digits.
     public init?(_ id: TokenObjectID) {
         guard let octets = Hex.decode(id.rawValue), octets.count == 1 else { return nil }
         self.init(rawValue: octets[0])
@@ -28,8 +28,8 @@ public enum PIVSlot: UInt8, Hashable, Sendable, CaseIterable {
     /// The key reference in two hexadecimal digits.
     public var objectID: TokenObjectID { TokenObjectID(Hex.encode([rawValue])) }
 
-    /// The `CKA_ID` of the slot's objects: its place in the order of OpenSC and ykcs11, which people have in their files. Nil for the
-    /// attestation key, which no program is shown.
+    /// The `CKA_ID` of the slot's objects: its place in the order of OpenSC and ykcs11, since users' configuration files have
+    /// these ids. Nil for the attestation key, which programs are not shown.
     public var cryptokiID: [UInt8]? {
         switch self {
         case .authentication: [1]
@@ -41,7 +41,7 @@ public enum PIVSlot: UInt8, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// 1 to 20 for a retired key management key.
+    /// The number of a retired key management key, 1 to 20; nil for other slots.
     public var retiredNumber: Int? {
         (0x82...0x95).contains(rawValue) ? Int(rawValue) - 0x81 : nil
     }
@@ -70,7 +70,7 @@ public enum PIVSlot: UInt8, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// SP 800-73-5 part 1 §3.1.3 to §3.2.2. Retired keys are used for whatever their certificates were issued for.
+    /// SP 800-73-5 part 1 §3.1.3 to §3.2.2. Retired keys keep the purposes of their certificates.
     var purpose: TokenKey.Purpose {
         switch self {
         case .signature: .signatures
@@ -79,7 +79,7 @@ public enum PIVSlot: UInt8, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// When the key wants the PIN on a card that does not tell. SP 800-73-5 part 1 table 4b.
+    /// The key's PIN policy on a card that does not tell it. SP 800-73-5 part 1 table 4b.
     public var standardPINPolicy: PINPolicy {
         switch self {
         case .signature: .always

@@ -6,8 +6,7 @@ extension StatusWord {
     /// Whether the command succeeded.
     var isSuccess: Bool { self == .success || self == .applicationDeactivated }
 
-    /// The number of tries that the status word leaves: `63CX`, and `630X` as some cards write it. `6300` alone does
-    /// not tell.
+    /// The number of tries in the status word: `63CX`, and `630X` as some cards write it. `6300` alone has none.
     var triesLeft: Int? {
         switch (sw1, sw2) {
         case (0x63, 0xC0...0xCF): Int(sw2 & 0x0F)
@@ -30,7 +29,7 @@ extension StatusWord {
         }
     }
 
-    /// Whether the instruction, or this form of it, is not there at all.
+    /// Whether the card does not have the instruction, or this form of it.
     var isUnknownFunction: Bool {
         switch self {
         case .instructionNotSupported, .classNotSupported, .functionNotSupported, .incorrectParameters,
@@ -46,13 +45,13 @@ extension StatusWord {
 extension TokenError {
     /// The error of a status word other than success.
     ///
-    /// - Parameter what: what was asked for, as the beginning of a sentence: `reading the Key History Object`.
+    /// - Parameter what: the operation, as the beginning of a sentence: `reading the Key History Object`.
     init(_ status: StatusWord, _ what: String) {
         let (code, why) = TokenError.meaning(of: status)
         self.init(code, "\(what): \(why)", triesLeft: status.triesLeft, status: status)
     }
 
-    /// The error of a reader that was to have a PIN typed; nil for a card's own answer.
+    /// The error of a reader on which a PIN was to be typed; nil for a card's own answer.
     init?(ofPINEntry status: StatusWord) {
         switch status {
         case .pinEntryTimedOut:
@@ -82,7 +81,7 @@ extension TokenError {
         }
     }
 
-    /// The card compared a value, and it is wrong.
+    /// The error of a PIN or unblocking key that the card has found wrong.
     static func incorrect(_ status: StatusWord, _ kind: PINKind) -> TokenError {
         let left = PINKind.remark(triesLeft: status.triesLeft)
         return TokenError(.pinIncorrect, "wrong \(kind.name)\(left)", triesLeft: status.triesLeft, status: status)

@@ -2,14 +2,14 @@ internal import SecureBytes
 internal import SystemCrypto
 package import TokenKit
 
-/// The content of a YubiKey's certificate about a key. Yubico, PIV attestation.
+/// The content of a YubiKey's attestation certificate of a key. Yubico, PIV attestation.
 package struct Attestation: Hashable, Sendable {
     /// The attested key as a DER SubjectPublicKeyInfo.
     package let publicKey: [UInt8]
     package let firmware: Firmware?
     package let serialNumber: UInt32?
 
-    /// Nil where the certificate leaves it to the slot.
+    /// The PIN policy; nil where the certificate leaves it to the slot.
     package let pinPolicy: PINPolicy?
     package let touchPolicy: TouchPolicy
 

@@ -2,7 +2,7 @@ internal import SecureBytes
 internal import SystemCrypto
 
 extension KeyMetadata {
-    /// The public key as a DER SubjectPublicKeyInfo; nil for an algorithm without a name here, or bytes that are no key.
+    /// The public key as a DER SubjectPublicKeyInfo; nil for an algorithm without a name here, or invalid bytes.
     ///
     /// `81` modulus and `82` exponent, or `86` point, as GENERATE ASYMMETRIC KEY PAIR returns them (SP 800-73-5 part 2
     /// table 9).

@@ -1,20 +1,20 @@
 internal import SecureBytes
 package import TokenKit
 
-/// A card's metadata of a key: of YubiKeys from firmware 5.3, and cards that do as they do. Yubico, GET METADATA.
+/// A card's metadata of a key, on YubiKeys from firmware 5.3, and cards that imitate them. Yubico, GET METADATA.
 ///
 ///     01 algorithm · 02 PIN policy, touch policy · 03 origin · 04 public key
 package struct KeyMetadata: Hashable, Sendable {
     package let algorithm: PIVAlgorithm
 
-    /// Nil where the card leaves it to the slot.
+    /// The PIN policy; nil where the card leaves it to the slot.
     package let pinPolicy: PINPolicy?
     package let touchPolicy: TouchPolicy
 
     /// `81` modulus, `82` exponent of an RSA key, or `86` point; empty where the card does not tell.
     package let publicKey: [UInt8]
 
-    /// Nil for a slot without a key: PivApplet tells its policies and origin all the same.
+    /// Nil for a slot without a key. PivApplet tells policies and origin even then.
     package init?(parsing data: [UInt8]) throws(TokenError) {
         let fields = try PIVFormat.parsing("key metadata") { () throws(TLVError) in
             var reader = TLVReader(data)
@@ -32,7 +32,7 @@ package struct KeyMetadata: Hashable, Sendable {
     }
 }
 
-/// Such a card's metadata of a PIN or unblocking key.
+/// A card's metadata of a PIN or unblocking key.
 ///
 ///     05 whether it is the factory's · 06 tries in all, tries left
 package struct PINMetadata: Hashable, Sendable {
@@ -54,7 +54,7 @@ package struct PINMetadata: Hashable, Sendable {
 
 /// The numbers of PIN and touch policies.
 enum YubicoPolicy {
-    /// 0 leaves it to the slot; 4 and 5 want a fingerprint, or the PIN in its place.
+    /// The policy of a number. 0 leaves it to the slot; 4 and 5 require a fingerprint, or the PIN instead.
     static func pin(_ number: UInt8) -> PINPolicy? {
         switch number {
         case 0: nil

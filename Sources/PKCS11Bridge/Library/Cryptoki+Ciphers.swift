@@ -32,7 +32,7 @@ extension Cryptoki {
         }
     }
 
-    /// - Parameter count: how long the data is, where it is asked for the length without the data.
+    /// - Parameter count: the length of the data, where only the output's length is asked for and the data is not given.
     package func encrypt(
         _ handle: CK_SESSION_HANDLE, _ data: consuming Secret, _ capacity: OutputCapacity, of count: Int? = nil
     ) throws(CryptokiError) -> Output {
@@ -113,7 +113,8 @@ extension Cryptoki {
         }
     }
 
-    /// - Parameter count: how long the ciphertext is, where it is asked for the length without it.
+    /// - Parameter count: the length of the ciphertext, where only the output's length is asked for and the ciphertext is not
+    ///   given.
     package func decrypt(
         _ handle: CK_SESSION_HANDLE, _ ciphertext: [UInt8], _ capacity: OutputCapacity, of count: Int? = nil
     ) throws(CryptokiError) -> Output {
@@ -165,7 +166,8 @@ extension Cryptoki {
         }
     }
 
-    /// The plaintext where there is room for it; else the operation goes on, and the card is not asked again.
+    /// The plaintext where it fits the buffer. Otherwise the operation goes on and keeps the plaintext, so that the card is not
+    /// asked again.
     private static func finish(
         _ operation: consuming CipherOperation, _ ciphertext: [UInt8], _ capacity: OutputCapacity,
         in session: PKCS11Session,

@@ -3,10 +3,10 @@ internal import SecureBytes
 
 // Copies of objects: PKCS #11 §5.7.2.
 extension Cryptoki {
-    /// Makes an object of another one, with the changes.
+    /// Makes a copy of an object, with the changes.
     ///
-    /// - Throws: `CKR_ACTION_PROHIBITED` for an object of which there is to be one alone; `CKR_ATTRIBUTE_READ_ONLY` for a change
-    ///   that a copy cannot have.
+    /// - Throws: `CKR_ACTION_PROHIBITED` for an object that cannot be copied; `CKR_ATTRIBUTE_READ_ONLY` for a change that a copy
+    ///   cannot have.
     package func copyObject(
         _ handle: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE, _ changes: Template
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {

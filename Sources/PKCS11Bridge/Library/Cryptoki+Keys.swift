@@ -146,7 +146,7 @@ extension Cryptoki {
         let scheme = try AgreementScheme(request, key: publicKey)
         guard object.mechanisms.canDerive else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
         let count = try template.ulong(CKA_VALUE_LEN).map { Int(clamping: $0) }
-        // What does not fit the key is the other side's, which is the mechanism's parameter.
+        // The data that does not fit the key is the other side's public key, which is in the mechanism's parameter.
         let result = try Cryptoki.renaming([CKR_DATA_INVALID: CKR_MECHANISM_PARAM_INVALID]) {
             () throws(CryptokiError) in try session.perform(scheme.action, with: object, pin: nil)
         }
@@ -175,7 +175,7 @@ extension Cryptoki {
         guard session.slot.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
     }
 
-    /// Runs `body`, and gives its failure the return value of wrapping functions.
+    /// Runs `body`, and replaces the return values of its failures by those in `names`.
     static func renaming<Result: ~Copyable>(
         _ names: [CK_RV: CK_RV], _ body: () throws(CryptokiError) -> Result
     ) throws(CryptokiError) -> Result {

@@ -18,7 +18,7 @@ extension Cryptoki {
         try meetChanges(in: session)
         let objects = try session.slot.objects(matching: template)
         let found = handles.handles(of: objects, in: session) + handles.sessionObjects(matching: template, in: session)
-        // A search that a program left open does not keep it from the next.
+        // A search that a program left open does not block its next search.
         session.state.withLock { $0.search = found[...] }
     }
 
@@ -71,7 +71,7 @@ extension Cryptoki {
         return try handles.entry(object, in: session)
     }
 
-    /// A key as it is now. That its token is gone is said when it is used.
+    /// A key in its present state. An absent token is reported only when the key is used.
     func key(_ handle: CK_OBJECT_HANDLE, in session: PKCS11Session) throws(CryptokiError) -> CryptokiObject {
         let known: HandleTable.Entry
         do throws(CryptokiError) {
@@ -85,9 +85,9 @@ extension Cryptoki {
         return try handles.keyEntry(handle, in: session).object
     }
 
-    /// Takes over the changes of other programs, and drops the objects that they have deleted.
+    /// Applies the changes of other programs, and drops the objects that they have deleted.
     ///
-    /// - Returns: whether there may be some.
+    /// - Returns: whether the objects were read again.
     @discardableResult
     private func meetChanges(in session: PKCS11Session) throws(CryptokiError) -> Bool {
         guard let version = session.slot.version, let last = handles.lastHandle(behind: version, in: session)
@@ -163,12 +163,12 @@ extension Cryptoki {
             }, secret: nil, in: session)
     }
 
-    /// Keeps a secret key, or has it for the session: as the template says.
+    /// Adds a secret key to the token or to the session, as the template's `CKA_TOKEN` says.
     ///
     /// - Parameters:
-    ///   - kind: what it is; nil where the template says so.
+    ///   - kind: the kind of a template without `CKA_KEY_TYPE`; nil for a generic secret.
     ///   - isGenerated: whether it was made just now.
-    ///   - invalid: what the function says of a key whose kind has no keys of its length.
+    ///   - invalid: the return value for a length that keys of the kind cannot have.
     func addSecretKey(
         _ secret: consuming Secret, _ template: Template, kind: SecretKeyKind? = nil, isGenerated: Bool = false,
         in session: PKCS11Session, invalid: CK_RV
@@ -239,7 +239,7 @@ extension Cryptoki {
         try session.slot.change(entry.object.name, to: template)
         _ = try self.handle(of: entry.object.name, in: session)
         guard template[CKA_ID] != nil else { return }
-        // It is the id of the key's other half and of its certificate as well.
+        // The change also applies to the key's other half and to its certificate.
         _ = handles.handles(of: try session.slot.objects(matching: Template()), in: session)
     }
 
@@ -287,14 +287,14 @@ extension Cryptoki {
         return (try self.handle(of: pair.publicKey, in: session), try self.handle(of: pair.privateKey, in: session))
     }
 
-    /// A pair that no keychain keeps: for a connection, say, as Java does.
+    /// A key pair that ends with the session, as Java generates one for a connection.
     private func generateForSession(
         _ kind: KeyKind, _ publicTemplate: Template, _ privateTemplate: Template, in session: PKCS11Session
     ) throws(CryptokiError) -> (publicKey: CK_OBJECT_HANDLE, privateKey: CK_OBJECT_HANDLE) {
         guard try publicTemplate.bool(CKA_TOKEN) != true else {
             throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "a public key is kept with its private half")
         }
-        // What is refused is refused before one half is there.
+        // The templates are checked before either half is made.
         _ = try isPrivate(publicTemplate, in: session)
         _ = try isPrivate(privateTemplate, in: session)
         _ = try NewObject.protection(privateTemplate, kind)
@@ -322,7 +322,7 @@ extension Cryptoki {
     }
 
     func requireWritable(_ session: PKCS11Session) throws(CryptokiError) {
-        // What a card would refuse in any session it refuses first.
+        // A card refuses writes in any session, so that this error comes first.
         if session.slot is CardSlot { throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED) }
         guard session.isWritable else { throw CryptokiError(CKR_SESSION_READ_ONLY) }
     }

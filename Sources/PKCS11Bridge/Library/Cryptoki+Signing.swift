@@ -30,7 +30,8 @@ extension Cryptoki {
         }
     }
 
-    /// One that was begun and given up, as after a login that failed, is no hindrance to the next.
+    /// Allows a new operation unless data of the present one has come in parts. An operation that was begun and given up, as
+    /// after a failed login, is replaced.
     static func requireNoParts(_ course: OperationCourse?) throws(CryptokiError) {
         guard course != .inParts else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
     }
@@ -184,7 +185,7 @@ extension Cryptoki {
         let bytes: Secret
     }
 
-    /// - Parameter use: the attribute that allows it; nil for what every key may be used for.
+    /// - Parameter use: the attribute that permits the use; nil for a use that every key permits.
     /// - Throws: `CKR_KEY_HANDLE_INVALID`, `CKR_KEY_TYPE_INCONSISTENT` for another kind of key, `CKR_KEY_FUNCTION_NOT_PERMITTED`.
     func secretKey(
         _ handle: CK_OBJECT_HANDLE, in session: PKCS11Session, for use: CK_ATTRIBUTE_TYPE?
@@ -196,7 +197,7 @@ extension Cryptoki {
         default: throw CryptokiError(CKR_KEY_HANDLE_INVALID)
         }
         if let use, !object.isTrue(use) {
-            // What no key of its kind does is another refusal than what this one may not do.
+            // A use that no key of the kind has is refused otherwise than a use that only this key denies.
             let isOfKind = SecretKeyKind(object.keyType ?? CKK_GENERIC_SECRET).uses.contains { $0.type == use }
             throw CryptokiError(isOfKind ? CKR_KEY_FUNCTION_NOT_PERMITTED : CKR_KEY_TYPE_INCONSISTENT)
         }

@@ -7,7 +7,7 @@ extension Cryptoki {
         let slots = slots.all(refreshing: refreshing)
         guard withToken || !events.haveBegun else { return slots.map(\.id) }
         let occupied = slots.map { ($0.id, $0.occupancy) }
-        // Whoever waits for an event waits for what is not as it was in the list.
+        // An event is a difference from the list that the program has been given.
         events.begin(with: occupied)
         return occupied.filter { !withToken || $0.1.hasCard }.map(\.0)
     }
@@ -37,7 +37,7 @@ extension Cryptoki {
 
     /// Waits for a card to be inserted or taken out.
     ///
-    /// - Throws: `CKR_NO_EVENT` where none is to be waited for, `CKR_CRYPTOKI_NOT_INITIALIZED` when the module ends.
+    /// - Throws: `CKR_NO_EVENT` without an event where `blocking` is false, `CKR_CRYPTOKI_NOT_INITIALIZED` when the module ends.
     package func waitForSlotEvent(blocking: Bool) throws(CryptokiError) -> CK_SLOT_ID {
         try events.next(blocking: blocking)
     }

@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// The module between `C_Initialize` and `C_Finalize`: slots, sessions and handles of one process.
 ///
-/// What a function of the standard does is a method of the same name in an extension, without the pointers.
+/// Each function of the standard is a method in an extension, without pointers.
 package final class Cryptoki: Sendable {
     package let log: Log
 
@@ -22,11 +22,11 @@ package final class Cryptoki: Sendable {
         var generations: [CK_SLOT_ID: Int] = [:]
     }
 
-    /// Nothing is asked of a card, and no file is read.
+    /// Asks no card, and reads no file.
     ///
     /// - Parameters:
-    ///   - knownCards: what all programs of a host have read of cards; nil where there is but one.
-    ///   - firstHandle: the number above which all handles are: those of a host that ended are none of this one's.
+    ///   - knownCards: the facts that all programs of a host have read of cards; nil for a host of one program.
+    ///   - firstHandle: the number above which all handles are, so that handles of a former host are invalid here.
     package init(
         _ process: ProcessKeychains, filter: TokenFilter = TokenFilter(), promptPolicy: PromptPolicy = PromptPolicy(),
         knownCards: KnownCards? = nil, firstHandle: CK_ULONG = 0, log: Log = Log()
@@ -38,7 +38,7 @@ package final class Cryptoki: Sendable {
         self.log = log
     }
 
-    /// Ends everything: waits for slot events return, cards are let go of, PINs forgotten.
+    /// Ends waits for slot events, releases cards and forgets PINs.
     package func finalize() {
         events.cancel()
         sessions.withLock { $0.open = [:] }
@@ -49,7 +49,8 @@ package final class Cryptoki: Sendable {
 
     /// The session of a handle.
     ///
-    /// - Parameter checkingPresence: whether to look if its card is still in. That another has come is known once anybody has met it.
+    /// - Parameter checkingPresence: whether to check that the session's card is still in. Without the check, another card is
+    ///   noticed only after a call has found it.
     /// - Throws: `CKR_SESSION_HANDLE_INVALID`, also where another card has come; `CKR_DEVICE_REMOVED` while there is none.
     func session(_ handle: CK_SESSION_HANDLE, checkingPresence: Bool = false) throws(CryptokiError) -> PKCS11Session {
         guard let session = sessions.withLock({ $0.open[handle] }) else {
@@ -79,7 +80,7 @@ package final class Cryptoki: Sendable {
         return slot.sessionGate.withLock {
             sessions.withLock { sessions in
                 sessions.last += 1
-                // Sessions that may write are had from every token: programs ask for them and write nothing.
+                // Every token allows read-write sessions, since programs open them without writing.
                 sessions.open[sessions.last] = PKCS11Session(
                     sessions.last, slot, generation: generation, isWritable: flags & CKF_RW_SESSION != 0)
                 return sessions.last
@@ -151,13 +152,13 @@ package final class Cryptoki: Sendable {
             try session.slot.logIn(pin)
             handles.removePrivateSessionObjects(of: session.slot.id, before: session.slot.login)
         case CKU_CONTEXT_SPECIFIC: try logInForOneUse(session, pin)
-        // Cards and keychains have their one owner.
+        // Cards and keychains have one user, and no security officer here.
         default: throw CryptokiError(CKR_USER_TYPE_INVALID)
         }
     }
 
     private func logInForOneUse(_ session: PKCS11Session, _ pin: consuming Secret?) throws(CryptokiError) {
-        // The session is not held while a person is asked.
+        // The session's lock is not held while a person is asked.
         guard session.state.withLock({ $0.signature != nil || $0.decryption != nil }) else {
             throw Cryptoki.nothingToLogInFor
         }

@@ -1,6 +1,6 @@
 internal import CCryptoki
 
-// What return values mean here, for the log: where the code says it all, and whoever throws it adds nothing.
+// The meanings of return values for the log, where the error has no reason of its own.
 extension CryptokiError {
     static func meaning(of code: CK_RV) -> String {
         switch code {

@@ -11,7 +11,7 @@ package struct CryptokiError: Error, Sendable, CustomStringConvertible {
     /// The reason, for the log; never a PIN, key or decrypted data.
     package let reason: String
 
-    /// - Parameter reason: what the code does not say of itself.
+    /// - Parameter reason: what the code alone does not say.
     package init(_ code: CK_RV, _ reason: String = "") {
         self.code = code
         self.reason = reason
@@ -53,9 +53,9 @@ extension CryptokiError {
         self.init(code, error.description)
     }
 
-    /// The error of a question for a PIN that was not asked, or not answered.
+    /// The error of a question for a PIN that could not be asked, was not answered, or whose answer was wrong.
     ///
-    /// - Parameter refusal: what the card said of the last answer; nil where none was presented.
+    /// - Parameter refusal: the card's error for the last answer; nil where no PIN was presented.
     init(question error: KeychainError, _ refusal: TokenError?) {
         let code =
             switch error.code {
@@ -99,7 +99,7 @@ extension CryptokiError {
 
     private static func code(for code: CardError.Code) -> CK_RV {
         switch code {
-        // Without its service a reader is a slot without a token, whichever function asks.
+        // Without the card service, a reader is a slot without a token for every function.
         case .noCard, .noReader, .serviceUnavailable: CKR_TOKEN_NOT_PRESENT
         case .removed: CKR_DEVICE_REMOVED
         case .muteCard: CKR_TOKEN_NOT_RECOGNIZED
@@ -116,7 +116,7 @@ extension CryptokiError {
         do throws(CryptokiError) { return try body() } catch { throw error.inSession }
     }
 
-    /// The error where the token was there before.
+    /// The error for a token that was present before.
     var inSession: CryptokiError {
         code == CKR_TOKEN_NOT_PRESENT ? CryptokiError(CKR_DEVICE_REMOVED, reason) : self
     }
@@ -135,7 +135,7 @@ extension CryptokiError {
         }
     }
 
-    /// Runs `body`, and tells a token's failure in the standard's words.
+    /// Runs `body`, and converts a token's failure to a return value of the standard.
     static func mapping<Result: ~Copyable>(
         _ body: () throws(TokenError) -> Result
     ) throws(CryptokiError) -> Result {

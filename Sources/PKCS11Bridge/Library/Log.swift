@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Collects what happens while a client's calls are answered. The client writes it to its log (`TOKENKIT_DEBUG`), where one is wanted.
-/// PINs, keys and decrypted data are never part of it.
+/// Collects lines about events during a client's calls. The client writes them to its log, where `TOKENKIT_DEBUG` asks for one.
+/// They never contain PINs, keys or decrypted data.
 package final class Log: Sendable {
     private let isWanted: Bool
     private let lines = Mutex<[String]>([])
@@ -19,7 +19,7 @@ package final class Log: Sendable {
         lines.withLock { lines in if lines.count < Log.limit { lines.append(line) } }
     }
 
-    /// The lines that there are, which are kept no longer, and what came of a call as the last.
+    /// Removes the collected lines, and returns them with the call's outcome as the last.
     func take(ending outcome: @autoclosure () -> String) -> [[UInt8]] {
         guard isWanted else { return [] }
         let lines = lines.withLock { lines in

@@ -2,17 +2,17 @@ package import HostAPI
 internal import KeychainHost
 internal import TokenKit
 
-/// The differences of the module for some programs.
+/// The treatment of PINs and logins that depends on the program.
 package struct PromptPolicy: Sendable {
-    /// Whether the module asks for PINs itself, and shows programs neither that a login is needed nor that a key wants one
-    /// each time. For programs that cannot ask at the right moment, such as `ssh-agent`.
+    /// Whether the module asks for PINs itself, and hides from the program that a login is needed, or that a key wants one each
+    /// time. For programs that cannot ask at the right moment, such as `ssh-agent`.
     package let asksItself: Bool
 
     /// The prompter for logins without a PIN, and for the module's own questions.
     package let prompter: any Prompter
 
-    /// Whether one token alone says that it wants a login: the first of the list. For programs that have a password for one, and give
-    /// up at the second.
+    /// Whether only the first token of the list says that it wants a login. For programs that have one password, and give up at a
+    /// second token.
     let logsInOnce: Bool
 
     /// The name of the program, for prompts; nil where it is unknown.
@@ -28,14 +28,15 @@ package struct PromptPolicy: Sendable {
         self.prompter = prompter
     }
 
-    /// poppler's program ends with "Password was not accepted" when NSS asks it for a second token's.
+    /// poppler's program ends with "Password was not accepted" when NSS asks it for a second token's password.
     private static let programsThatLogInOnce: Set = ["pdfsig"]
 
     /// - Parameters:
     ///   - variable: the value of `TOKENKIT_PKCS11_PROMPT`: `never`, or the names of programs for which the module asks itself,
-    ///     with commas between. There is no name for all: some crash where no login is needed, and others ask as well.
+    ///     with commas between. There is no name for all programs, since some crash where no login is needed, and others ask as
+    ///     well.
     ///   - program: the name of this program.
-    ///   - prompter: who asks.
+    ///   - prompter: asks a person.
     package init(variable: String?, program: String, prompter: any Prompter) {
         let words = Set((variable ?? "").split(separator: ",").map(String.init))
         let asks = words.contains(program)

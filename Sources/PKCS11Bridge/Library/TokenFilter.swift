@@ -1,8 +1,8 @@
 /// The tokens that this copy of the module shows.
 ///
-/// A PIN that a program tries on every token is meant for one. So a copy of the module shows only what its name says:
-/// `libtokenkit-pkcs11-cards.so`, `…-12345678.so` (a serial number), `…-login.so` (a keychain). `TOKENKIT_PKCS11_TOKENS`
-/// says the same for a process, in one or more words with commas between.
+/// Some programs try a PIN on every token, though it is meant for one. So a copy of the module shows only the tokens that its
+/// name says: `libtokenkit-pkcs11-cards.so`, `…-12345678.so` (a serial number), `…-login.so` (a keychain).
+/// `TOKENKIT_PKCS11_TOKENS` says the same for a process, in one or more words with commas between.
 package struct TokenFilter: Sendable {
     /// Nil for all.
     private let words: Set<String>?
@@ -12,11 +12,11 @@ package struct TokenFilter: Sendable {
     }
 
     /// - Parameters:
-    ///   - path: where the module was loaded from.
+    ///   - path: the path that the module was loaded from.
     ///   - variable: the value of `TOKENKIT_PKCS11_TOKENS`.
     package init(path: String?, variable: String?) {
         if let variable, !variable.isEmpty {
-            // No word at all names nothing, not everything.
+            // A list of empty words shows no token, not all.
             self.init(words: Set(variable.split(separator: ",").map(TokenFilter.trimmed)).subtracting([""]))
             return
         }
@@ -34,10 +34,10 @@ package struct TokenFilter: Sendable {
 
     private static let prefix = "libtokenkit-pkcs11-"
 
-    /// Whether readers are to be looked into at all.
+    /// Whether the cards in readers are looked at.
     var wantsCards: Bool { words.map { !$0.isSubset(of: ["keychains"]) } ?? true }
 
-    /// Whether a card is wanted whichever it is.
+    /// Whether every card is wanted.
     var wantsAllCards: Bool { words.map { $0.contains("cards") } ?? true }
 
     /// - Parameter serialNumber: as the token's information shows it.

@@ -32,7 +32,8 @@ struct AgreementScheme: Sendable {
         self.derivation = derivation
     }
 
-    /// Whether a value is a point of the curve, and one that makes a secret (RFC 7748 §6.1). No card is asked with another.
+    /// Whether a value is a point of the curve, and one that yields a secret (RFC 7748 §6.1). Other values are not sent to a
+    /// card.
     private static func contributes(_ peer: [UInt8], to kind: KeyKind) -> Bool {
         guard kind == .x25519 else { return (try? PublicKey(ecPoint: peer, curve: kind)) != nil }
         guard let other = try? PublicKey(raw: peer, kind: kind), let key = try? PrivateKey.generate(kind) else {
@@ -45,8 +46,8 @@ struct AgreementScheme: Sendable {
 
     /// The bytes of the key.
     ///
-    /// - Parameter count: how many the template wants; nil for all of a shared secret.
-    /// - Throws: `CKR_TEMPLATE_INCONSISTENT` for more than there are.
+    /// - Parameter count: the number of bytes that the template wants; nil for the whole shared secret or digest.
+    /// - Throws: `CKR_TEMPLATE_INCONSISTENT` for a number of bytes that cannot be derived.
     func keyBytes(from secret: consuming Secret, count: Int?) throws(CryptokiError) -> Secret {
         guard let derivation else {
             guard let count else { return secret }

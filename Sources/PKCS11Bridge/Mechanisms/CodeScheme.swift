@@ -36,12 +36,12 @@ struct CodeScheme: Sendable {
     }
 }
 
-/// A way to sign or verify, with either kind of key.
+/// A signature scheme of a key pair, or a code of a secret key.
 enum SigningScheme: Sendable {
     case signature(SignatureScheme)
     case code(CodeScheme)
 
-    /// Bytes that come out.
+    /// The bytes of the signature or code.
     var length: Int {
         switch self {
         case .signature(let scheme): scheme.signatureLength
@@ -49,7 +49,7 @@ enum SigningScheme: Sendable {
         }
     }
 
-    /// - Parameter input: what is signed, its digest, or its code.
+    /// - Parameter input: the signed data, its digest, or its code.
     /// - Throws: `CKR_SIGNATURE_LEN_RANGE`, `CKR_SIGNATURE_INVALID`, `CKR_DATA_LEN_RANGE`.
     func verify(_ signature: [UInt8], of input: [UInt8]) throws(CryptokiError) {
         switch self {

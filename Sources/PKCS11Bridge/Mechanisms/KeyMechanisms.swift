@@ -11,7 +11,7 @@ struct KeyMechanisms: Sendable {
     private(set) var canDerive = false
     private(set) var allowed: [CK_MECHANISM_TYPE] = []
 
-    /// The mechanisms of an object that is no private key.
+    /// The mechanisms of an object that is not a private key: none.
     init() {}
 
     private init(_ kind: KeyKind, signs: Bool, decrypts: Bool, unwraps: Bool, derives: Bool) {
@@ -24,8 +24,8 @@ struct KeyMechanisms: Sendable {
         if canDerive { allowed += MechanismTable.types(for: CKF_DERIVE, of: kind) }
     }
 
-    /// The mechanisms of an item's key. On a curve, a token's key is for signatures or for key management, by its place
-    /// on the token.
+    /// The mechanisms of an item's key. A token's elliptic-curve key is for signatures or for key management, depending on its
+    /// place on the token.
     init(of item: Item, _ kind: KeyKind, _ certificate: Certificate?) {
         let purpose = kind.isEC ? item.tokenTraits?.purpose : nil
         let signs = purpose != .keyManagement || certificate?.keyUsage?.isDisjoint(with: .signatures) == false
@@ -41,13 +41,13 @@ struct KeyMechanisms: Sendable {
     /// The mechanisms of a key with an item's attributes.
     init(_ kind: KeyKind, _ attribute: (Attribute) -> AttributeValue?) {
         func can(_ use: Attribute) -> Bool { attribute(use)?.isTrue ?? true }
-        // What unwraps a secret that is told then has decrypted: an item that says nothing of it goes by the other.
+        // Unwrapping a key that can then be read amounts to decryption: an item without `canUnwrap` follows `canDecrypt`.
         let unwraps = attribute(.canUnwrap)?.isTrue ?? can(.canDecrypt)
         self.init(
             kind, signs: can(.canSign), decrypts: can(.canDecrypt), unwraps: unwraps, derives: can(.canDerive))
     }
 
-    /// The sources of a public key, and the place in its item.
+    /// The uses of a public key, and the item's attributes that permit them.
     static let publicUses: [(CK_ATTRIBUTE_TYPE, Attribute)] = [
         (CKA_ENCRYPT, .canEncrypt), (CKA_VERIFY, .canVerify), (CKA_WRAP, .canWrap), (CKA_DERIVE, .canDerive),
     ]

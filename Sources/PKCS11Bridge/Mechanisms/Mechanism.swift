@@ -4,11 +4,10 @@ package import CCryptoki
 internal import SystemCrypto
 internal import TokenKit
 
-/// A mechanism of a token, as `C_GetMechanismInfo` tells of it.
+/// A mechanism of a token, as `C_GetMechanismInfo` describes it.
 package struct Mechanism: Sendable {
     package let type: CK_MECHANISM_TYPE
-    /// The sizes in bits, and of secret keys in bytes, except those that `CKM_GENERIC_SECRET_KEY_GEN` makes; nil
-    /// without a key.
+    /// The key sizes in bits, for secret keys in bytes, except for `CKM_GENERIC_SECRET_KEY_GEN`; nil without a key.
     package let keySizes: ClosedRange<Int>?
     package fileprivate(set) var flags: CK_FLAGS
 }

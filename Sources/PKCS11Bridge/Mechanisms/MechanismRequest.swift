@@ -2,20 +2,20 @@ internal import PKCS11Mechanisms
 package import CCryptoki
 internal import SystemCrypto
 
-/// A mechanism that a program asks for, with its parameter. The pointers of C are gone from it.
+/// A mechanism that a program asks for, with its parameter, free of pointers.
 package struct MechanismRequest: Sendable {
     package enum Parameter: Sendable {
         case none
         case pss(hash: CK_MECHANISM_TYPE, mgf: CK_ULONG, saltLength: CK_ULONG)
         case oaep(hash: CK_MECHANISM_TYPE, mgf: CK_ULONG, label: [UInt8])
         case agreement(kdf: CK_ULONG, sharedInfo: [UInt8], publicData: [UInt8])
-        /// `CK_AES_CTR_PARAMS`: how many bits of the block count.
+        /// `CK_AES_CTR_PARAMS`: the number of counter bits, and the block.
         case counter(bits: CK_ULONG, block: [UInt8])
         /// `CK_GCM_PARAMS`.
         case gcm(nonce: [UInt8], associatedData: [UInt8], tagBits: CK_ULONG)
         /// `CK_MAC_GENERAL_PARAMS`: bytes of a code.
         case codeLength(CK_ULONG)
-        /// An initialisation vector, or what no mechanism here has a use for.
+        /// An initialisation vector, or a parameter that no mechanism here uses.
         case bytes([UInt8])
     }
 
@@ -27,7 +27,7 @@ package struct MechanismRequest: Sendable {
         self.parameter = parameter
     }
 
-    /// The use of the mechanism in the functions of a flag, `CKF_SIGN`.
+    /// The use of the mechanism in the functions of a flag such as `CKF_SIGN`.
     ///
     /// - Throws: `CKR_MECHANISM_INVALID`.
     func use(for flag: CK_FLAGS) throws(CryptokiError) -> MechanismUse {

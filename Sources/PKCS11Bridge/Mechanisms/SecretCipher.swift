@@ -4,9 +4,9 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import Wire
 
-/// AES with a secret key, under way: PKCS #11 §6.13.
+/// A running AES operation with a secret key. PKCS #11 §6.13.
 ///
-/// What comes of a part comes at once, but for GCM that decrypts: nothing is given out before the tag was checked.
+/// Each part gives its output at once, except in decryption by GCM, where no output comes before the tag was checked.
 struct SecretCipher: ~Copyable {
     private var stream: AESStream?
     private var opening: Opening?
@@ -24,7 +24,7 @@ struct SecretCipher: ~Copyable {
         func outputLength(ofRest count: Int) -> Int { max(sealed.count + count - tagLength, 0) }
     }
 
-    /// Bytes that GCM decrypts: what comes out comes in one message.
+    /// The most bytes that GCM decrypts, since the plaintext is sent in one message.
     static let longestSealed = FrameHeader.maximumSecrets
 
     /// - Throws: `CKR_MECHANISM_INVALID`, `CKR_MECHANISM_PARAM_INVALID`.
@@ -65,13 +65,13 @@ struct SecretCipher: ~Copyable {
         }
     }
 
-    /// A counter of fewer bits than the block does not run over: its bits would go on into those that do not count.
+    /// The bytes until a counter of fewer than 128 bits would wrap, and carry into the fixed bits of the block; nil for no limit.
     private static func bytes(leftBy block: [UInt8], countingBits bits: Int) -> UInt64? {
         guard bits < 128 else { return nil }
         var further: UInt64 = 0
         for bit in (0..<bits).reversed() {
             let isSet = block[15 - bit / 8] >> UInt8(bit % 8) & 1 == 1
-            // More than anybody processes.
+            // 2^56 blocks or more: no program reaches such a limit.
             if !isSet, bit >= 56 { return nil }
             further = further << 1 | (isSet ? 0 : 1)
         }

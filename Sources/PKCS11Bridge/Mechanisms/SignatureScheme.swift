@@ -4,7 +4,7 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-/// A way to sign or verify: a mechanism with its parameter, for one key.
+/// A mechanism that signs or verifies, with its parameter and key.
 struct SignatureScheme: Sendable {
     private let algorithm: SignatureAlgorithm
     private let key: PublicKey
@@ -27,7 +27,7 @@ struct SignatureScheme: Sendable {
             digest = algorithm.digestAlgorithm
             self.algorithm = algorithm
         case .signature(let algorithm):
-            // The parameter of Ed25519 is for variants that no token here has; an empty one is none.
+            // The parameter of Ed25519 selects variants that no token here has; an empty one counts as none.
             if algorithm != .ed25519 { try request.requireNoParameter() }
             if case .bytes = request.parameter { throw CryptokiError(CKR_MECHANISM_PARAM_INVALID) }
             digest = nil
@@ -50,7 +50,7 @@ struct SignatureScheme: Sendable {
         return .rsaPSS(hash, mgf1: mgf1, saltLength: saltLength)
     }
 
-    /// Bytes that a signature has.
+    /// The bytes of a signature.
     var signatureLength: Int {
         switch algorithm {
         case .rsaRaw, .rsaPKCS1, .rsaPSS: keyLength
@@ -61,7 +61,7 @@ struct SignatureScheme: Sendable {
 
     private var keyLength: Int { ((key.kind.bits ?? 0) + 7) / 8 }
 
-    /// Whether the input can come in parts: a digest takes them as they come, others are collected.
+    /// The most bytes of input in parts: no limit where parts are digested as they come, else the bytes that are collected.
     var inputLimit: Int {
         switch algorithm {
         case .rsaRaw, .rsaPKCS1, .rsaPSS, .ecdsa: digest == nil ? max(keyLength, 1024) : .max
@@ -69,14 +69,14 @@ struct SignatureScheme: Sendable {
         }
     }
 
-    /// Ed25519 takes the message as it is; a card takes no more than an extended command holds.
+    /// Ed25519 signs the message itself. A card takes no more than an extended command holds.
     private static let messageLimit = 1 << 20
 
     // MARK: Signing
 
     /// The private key's action to sign.
     ///
-    /// - Parameter input: what is signed, or its digest where ``digest`` says so.
+    /// - Parameter input: the data to sign, or its digest where ``digest`` is set.
     /// - Throws: `CKR_DATA_LEN_RANGE`.
     func action(for input: [UInt8]) throws(CryptokiError) -> TokenOperation.Action {
         switch algorithm {
@@ -94,7 +94,7 @@ struct SignatureScheme: Sendable {
         return .sign(algorithm, input)
     }
 
-    /// `CKM_RSA_X_509` takes fewer bytes than the modulus has, with zeros before them. PKCS #11 §6.1.5.
+    /// Pads the input of `CKM_RSA_X_509` with leading zeros to the length of the modulus. PKCS #11 §6.1.5.
     private func padded(_ input: [UInt8]) -> [UInt8] {
         [UInt8](repeating: 0, count: keyLength - input.count) + input
     }

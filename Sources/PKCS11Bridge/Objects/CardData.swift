@@ -1,10 +1,9 @@
 internal import SecureBytes
 internal import TokenKit
 
-/// The knowledge of a card's data objects: the possible ones, the present ones, and the content of those that were
-/// read.
+/// The known facts about a card's data objects: the possible ones, the present ones, and the content of those that were read.
 struct CardData: Sendable {
-    /// Every one that a card of its kind may have.
+    /// Every data object that a card of this kind may have.
     let possible: [TokenDataObject]
 
     private var isThere: [TokenObjectID: Bool] = [:]
@@ -18,7 +17,7 @@ struct CardData: Sendable {
 
     func content(of object: TokenDataObject) -> Secret? { contents[object.id]?.secret.clone() }
 
-    /// - Parameter finding: what nobody else has, for its content to be wiped.
+    /// - Parameter finding: the only copy, so that its content can be wiped.
     mutating func learn(_ finding: consuming TokenDataFinding, of object: TokenObjectID) {
         isThere[object] = finding != .absent
         guard case .whole(var content) = consume finding else { return }

@@ -8,15 +8,15 @@ internal import TokenKit
 
 /// The internal name of an object: the same name means the same object, whenever it is found.
 enum ObjectName: Hashable, Sendable {
-    /// An item of a card or a keychain, taken as an object of the class, and the digest that tells its content from another that may
-    /// come in its place.
+    /// An item of a card or a keychain as an object of the class, with the digest of its content, which differs once other
+    /// content takes its place.
     case item(CK_OBJECT_CLASS, PersistentReference, content: [UInt8] = [])
     /// The profile that the token conforms to.
     case profile
-    /// Made by a program for as long as its session lasts.
+    /// An object that ends with the session of the program that made it.
     case session(Int)
 
-    /// The object on its card; nil for one that is on no card.
+    /// The object's id on its card; nil for an object that is on no card.
     var tokenObject: TokenObjectID? {
         if case .item(_, let reference, _) = self { reference.tokenObject } else { nil }
     }
@@ -26,16 +26,16 @@ enum ObjectName: Hashable, Sendable {
 final class CryptokiObject: Sendable {
     let name: ObjectName
 
-    /// Whether only the logged-in user sees it.
+    /// Whether only the logged-in user sees the object.
     let isPrivate: Bool
 
-    /// Every attribute that can be told.
+    /// Every attribute with a readable value, except the secret ones.
     let attributes: [CK_ATTRIBUTE_TYPE: [UInt8]]
 
-    /// The values of `CKA_ID` that find it, beside the one that it has.
+    /// Further values of `CKA_ID` by which a search finds the object.
     private let ids: [[UInt8]]
 
-    /// Attributes that it has and does not tell.
+    /// Attributes that the object has and does not reveal.
     let sensitive: Set<CK_ATTRIBUTE_TYPE>
 
     /// The secret attributes, whose values are read only on request.
@@ -44,7 +44,7 @@ final class CryptokiObject: Sendable {
     /// The public half of a key.
     let publicKey: PublicKey?
 
-    /// A private key that ends with its session, and is used here.
+    /// A private key that ends with its session, and is used in this process.
     let sessionKey: PrivateKey?
 
     /// The mechanisms of a private key.
@@ -112,9 +112,9 @@ extension CryptokiObject {
         ])
 }
 
-// MARK: - What objects of a kind have in common
+// MARK: - Attributes of each kind of object
 
-/// Attributes that follow from what an object is made of.
+/// Attributes that follow from an object's certificate or key.
 enum ObjectAttributes {
     typealias Attributes = [CK_ATTRIBUTE_TYPE: [UInt8]]
 
@@ -148,7 +148,7 @@ enum ObjectAttributes {
 
     /// PKCS #11 §4.7 and §4.8, and the attributes of the key's kind.
     ///
-    /// - Parameter derives: whether its private half agrees on keys; nil where that is not known.
+    /// - Parameter derives: whether the private half agrees on keys; nil where that is unknown.
     static func publicKey(
         _ key: PublicKey, id: [UInt8], subject: [UInt8], isLocal: Bool, derives: Bool? = nil
     ) -> Attributes {
@@ -226,7 +226,7 @@ extension KeyKind {
         }
     }
 
-    /// - Throws: `CKR_DOMAIN_PARAMS_INVALID` for what names no curve, `CKR_CURVE_NOT_SUPPORTED`.
+    /// - Throws: `CKR_DOMAIN_PARAMS_INVALID` for parameters that name no curve, `CKR_CURVE_NOT_SUPPORTED`.
     static func named(by parameters: [UInt8]) throws(CryptokiError) -> KeyKind {
         if let kind = KeyKind(curveParameters: parameters) { return kind }
         var reader = TLVReader(parameters)

@@ -2,21 +2,21 @@ internal import CCryptoki
 internal import SecureBytes
 internal import Synchronization
 
-/// The handles of objects: they count up, and are never given to another object.
+/// The handles of objects. They count up, and are never reused for another object.
 final class HandleTable: Sendable {
     struct Entry: Sendable {
         let slot: CK_SLOT_ID
         let generation: Int
-        /// The object at the last look.
+        /// The object when it was last read.
         var object: CryptokiObject
-        /// The session that it ends with; nil for an object of the token.
+        /// The session that the object ends with; nil for an object of the token.
         var session: CK_SESSION_HANDLE?
         /// The bytes of a session's secret key or data object.
         var secret: SharedSecret?
-        /// The login that it was made in.
+        /// The login in which a session's object was made.
         var login: Int?
 
-        /// An object of a session that is its user's ends with his login, and one of the token is hidden until the next.
+        /// A private object of a session ends with the login. A private object of the token is hidden until the next login.
         func isVisible(in current: Int?) -> Bool {
             !object.isPrivate || current != nil && (session == nil || login == current)
         }
@@ -45,7 +45,7 @@ final class HandleTable: Sendable {
         }
     }
 
-    /// The token and its state, which tell present objects from later ones.
+    /// The token and the number of its state, which shows whether objects may have changed.
     private struct Version: Equatable {
         let generation: Int
         let number: Int64
@@ -61,7 +61,7 @@ final class HandleTable: Sendable {
     /// The number of objects with a handle.
     var count: Int { state.withLock { $0.entries.count } }
 
-    /// The handles of a token's objects. New objects get new ones.
+    /// The handles of a token's objects. New objects get new handles.
     func handles(of objects: [CryptokiObject], in session: PKCS11Session) -> [CK_OBJECT_HANDLE] {
         state.withLock { state in
             objects.map { object in
@@ -79,7 +79,7 @@ final class HandleTable: Sendable {
         }
     }
 
-    /// The last handle there is, where a token's objects may be others by now than those that have handles; else nil.
+    /// The last handle so far, where a token's objects may have changed since they got their handles; else nil.
     func lastHandle(behind version: Int64, in session: PKCS11Session) -> CK_OBJECT_HANDLE? {
         let version = Version(generation: session.generation, number: version)
         return state.withLock { state in
@@ -90,12 +90,12 @@ final class HandleTable: Sendable {
         }
     }
 
-    /// Takes over the present objects of a token.
+    /// Replaces the known objects of a token by the present ones, and drops handles of objects that are gone.
     ///
     /// - Parameters:
-    ///   - objects: all of them, those of its user only where `seesPrivate`.
-    ///   - last: the last handle of before they were listed: what has a later one is newer than the list.
-    ///   - version: a number of before they were listed.
+    ///   - objects: all objects of the token, private ones only where `seesPrivate`.
+    ///   - last: the last handle before the objects were listed. Objects with later handles are newer than the list.
+    ///   - version: the token's version before the objects were listed.
     func update(
         to objects: [CryptokiObject], seesPrivate: Bool, last: CK_OBJECT_HANDLE, version: Int64,
         in session: PKCS11Session
@@ -144,8 +144,8 @@ final class HandleTable: Sendable {
 
     /// The entry of a key that is to be used.
     ///
-    /// - Throws: `CKR_KEY_HANDLE_INVALID`; `CKR_USER_NOT_LOGGED_IN` for a key of the token's user whose login ended by itself, since
-    ///   the next one finds it under this handle.
+    /// - Throws: `CKR_KEY_HANDLE_INVALID`; `CKR_USER_NOT_LOGGED_IN` for a private key of the token after the login ended by
+    ///   itself, since the handle is valid again in the next login.
     func keyEntry(_ handle: CK_OBJECT_HANDLE, in session: PKCS11Session) throws(CryptokiError) -> Entry {
         guard let entry = known(handle, in: session) else {
             throw CryptokiError(CKR_KEY_HANDLE_INVALID, "handle \(handle)")
@@ -163,7 +163,7 @@ final class HandleTable: Sendable {
         }
     }
 
-    /// The objects of sessions with a token that the template finds.
+    /// The session objects of a token that match the template.
     func sessionObjects(matching template: Template, in session: PKCS11Session) -> [CK_OBJECT_HANDLE] {
         let login = session.slot.login
         return state.withLock { state in
@@ -179,7 +179,7 @@ final class HandleTable: Sendable {
         remove { $0.slot == slot && $0.object.isPrivate }
     }
 
-    /// Lets go of what sessions had in logins that ended by themselves.
+    /// Drops the private session objects of logins that ended by themselves.
     func removePrivateSessionObjects(of slot: CK_SLOT_ID, before login: Int?) {
         remove { $0.slot == slot && $0.session != nil && !$0.isVisible(in: login) }
     }
@@ -190,7 +190,7 @@ final class HandleTable: Sendable {
         }
     }
 
-    /// Lets go of what earlier tokens in a slot had.
+    /// Drops the objects of earlier tokens in a slot.
     func removeObjects(of slot: CK_SLOT_ID, before generation: Int) {
         remove { $0.slot == slot && $0.generation < generation }
     }

@@ -5,7 +5,7 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-/// Makes objects of items: of a card's as of those of a keychain in a file.
+/// Makes objects of items of a card or of a keychain in a file.
 ///
 /// Objects of one id belong together: a certificate and the halves of its key.
 struct ItemObjects {
@@ -15,7 +15,7 @@ struct ItemObjects {
     private let hidesLogin: Bool
     private let keys: [[UInt8]: [Item]]
 
-    /// - Parameter items: all of the keychain, or of the card's objects that were asked for.
+    /// - Parameter items: all items of the keychain, or those of the card's objects that were asked for.
     init(_ items: [Item], hidesLogin: Bool) {
         let keys = items.filter { $0.itemClass == .key }
         let names = CryptokiItemNames(keys: keys, certificates: items.filter { $0.itemClass == .certificate })
@@ -25,7 +25,7 @@ struct ItemObjects {
         self.keys = Dictionary(grouping: keys.filter { !$0.isSymmetricKey }) { names.ids(of: $0).first ?? [] }
     }
 
-    /// The objects of the classes that a template allows, in the order of the items: of several that would do, programs take the first.
+    /// The objects of the classes that a template allows, in the order of the items, since programs take the first match.
     func objects(allowedBy template: Template = Template()) -> [CryptokiObject] {
         let hasKeys = template.allows(CKO_PUBLIC_KEY) || template.allows(CKO_PRIVATE_KEY)
         let certificates = hasKeys ? certificatesOfKeys : [:]
@@ -43,7 +43,7 @@ struct ItemObjects {
         }
     }
 
-    /// Every private key has a public half, whether that is an item of its own or not.
+    /// The classes of an item's objects. Every private key shows a public half too, even where that is not an item of its own.
     private func classes(of item: Item) -> [CK_OBJECT_CLASS] {
         switch item.itemClass {
         case .certificate: [CKO_CERTIFICATE]
@@ -76,7 +76,7 @@ struct ItemObjects {
         return object(
             CKO_CERTIFICATE, item, ids,
             ObjectAttributes.certificate(certificate, id: ids.first ?? [], hasKey: hasKey),
-            // A token has another certificate of the same key under the same name.
+            // A token may get another certificate of the same key under the same name.
             content: item.isOnToken ? (try? certificate.fingerprint(.sha1)) ?? [] : [])
     }
 
@@ -110,7 +110,7 @@ struct ItemObjects {
             mechanisms: mechanisms)
     }
 
-    /// A key that has one half alone.
+    /// A secret key.
     private func secretKey(_ item: Item, _ ids: [[UInt8]]) -> CryptokiObject? {
         guard let type = item[.keyType]?.integer, let kind = SecretKeyKind(KeyType(rawValue: type)),
             let bits = item[.keySizeInBits]?.integer, bits > 0
@@ -130,7 +130,7 @@ struct ItemObjects {
         let place = item.itemClass == .genericPassword ? item[.service] : item[.server]
         let attributes: ObjectAttributes.Attributes = [
             CKA_APPLICATION: place?.bytes ?? [], CKA_OBJECT_ID: item.tokenTraits?.objectIdentifier ?? [],
-            // An internet password has more to it than a data object: a copy would be another thing.
+            // An internet password has more attributes than a data object, so that a copy would lose some.
             CKA_COPYABLE: Encoded.bool(!item.isOnToken && item.itemClass == .genericPassword),
         ]
         let isPrivate = item.tokenTraits.map { $0.pinUse != .never } ?? !hidesLogin

@@ -4,7 +4,7 @@ internal import KeychainHost
 internal import SecureBytes
 internal import SystemCrypto
 
-/// Makes a keychain's item of a template. PKCS #11 §5.7.1.
+/// Makes a keychain's item from a template. PKCS #11 §5.7.1.
 enum NewObject {
     /// - Throws: `CKR_TEMPLATE_INCOMPLETE`, `CKR_TEMPLATE_INCONSISTENT`, `CKR_ATTRIBUTE_VALUE_INVALID`.
     static func item(from template: Template) throws(CryptokiError) -> NewItem {
@@ -66,7 +66,7 @@ enum NewObject {
 
     /// The protection in a private key's template.
     ///
-    /// - Throws: `CKR_TEMPLATE_INCONSISTENT` for protection that there is none of here.
+    /// - Throws: `CKR_TEMPLATE_INCONSISTENT` for protection that keys do not have here.
     static func protection(_ template: Template, _ kind: KeyKind) throws(CryptokiError) -> Attributes {
         guard try template.bool(CKA_ALWAYS_AUTHENTICATE) != true else {
             throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "no key here wants the PIN each time")
@@ -74,19 +74,19 @@ enum NewObject {
         let table: [(CK_ATTRIBUTE_TYPE, Attribute)] = [
             (CKA_SENSITIVE, .isSensitive), (CKA_EXTRACTABLE, .isExtractable), (CKA_SIGN, .canSign),
             (CKA_DECRYPT, .canDecrypt), (CKA_UNWRAP, .canUnwrap), (CKA_DERIVE, .canDerive),
-            // Of a copy alone; no program says so.
+            // Only in the template of a copy: TemplateRules refuses them from programs.
             (CKA_ALWAYS_SENSITIVE, .wasAlwaysSensitive), (CKA_NEVER_EXTRACTABLE, .wasNeverExtractable),
         ]
-        // The numbers of a key are told to programs that want it so.
+        // The numbers of a key can be read only where the template asks for that.
         var attributes: Attributes = [.isSensitive: true]
-        // What unwraps decrypts: who forbids the one without a word of the other means both.
+        // Unwrapping amounts to decryption: a template that denies only decryption denies both.
         attributes[.canUnwrap] = try template.bool(CKA_DECRYPT).map { .bool($0) }
         for (type, attribute) in table {
             if let flag = try template.bool(type) { attributes[attribute] = .bool(flag) }
         }
         if let list = template[CKA_ALLOWED_MECHANISMS], !list.isEmpty {
             guard let allowed = Encoded.ulongs(in: list) else { throw Template.invalid(CKA_ALLOWED_MECHANISMS) }
-            // No key here is kept from some of what it could do.
+            // Keys cannot be restricted to some of their mechanisms here.
             guard Set(KeyMechanisms(kind) { attributes[$0] }.allowed).isSubset(of: allowed) else {
                 throw TemplateRules.inVain(CKA_ALLOWED_MECHANISMS)
             }
@@ -107,7 +107,7 @@ enum NewObject {
         id(template, key.keyHash).map { [.applicationTag: .data($0)] } ?? [:]
     }
 
-    /// The id that a program gave. That the hash is the id needs no saying.
+    /// The id that a program gave; nil for the key's hash, which is the default.
     private static func id(_ template: Template, _ hash: [UInt8]) -> [UInt8]? {
         template[CKA_ID].flatMap { $0.isEmpty || $0 == hash ? nil : $0 }
     }
@@ -147,7 +147,7 @@ enum NewObject {
 
     // MARK: Keys
 
-    /// The public key that a template describes, also for as long as a session lasts.
+    /// The public key that a template describes, for a keychain or a session.
     static func publicKey(from template: Template) throws(CryptokiError) -> PublicKey {
         let type = try required(template.ulong(CKA_KEY_TYPE), CKA_KEY_TYPE)
         if type == CKK_RSA {
@@ -165,7 +165,7 @@ enum NewObject {
         }
     }
 
-    /// The private key that a template describes, also for as long as a session lasts.
+    /// The private key that a template describes, for a keychain or a session.
     static func privateKey(from template: Template) throws(CryptokiError) -> PrivateKey {
         let type = try required(template.ulong(CKA_KEY_TYPE), CKA_KEY_TYPE)
         if type == CKK_RSA { return try rsaKey(template) }
@@ -178,7 +178,7 @@ enum NewObject {
         }
     }
 
-    /// From the primes where they are given, as they are by every program that has a whole key.
+    /// An RSA key, from its primes where the template has them, as every program's that has a whole key.
     private static func rsaKey(_ template: Template) throws(CryptokiError) -> PrivateKey {
         let (modulus, exponent) = (try template.required(CKA_MODULUS), try template.required(CKA_PUBLIC_EXPONENT))
         let privateExponent = try template.requiredSecret(CKA_PRIVATE_EXPONENT)

@@ -13,7 +13,7 @@ enum PrivateNumbers {
 
     static func types(of kind: KeyKind) -> Set<CK_ATTRIBUTE_TYPE> { kind.isRSA ? ofRSA : [CKA_VALUE] }
 
-    /// The value of one of the key's ``types(of:)``: a big integer has no zeros before it (PKCS #11 §3.3), and a seed is bytes.
+    /// The value of one of the key's ``types(of:)``: a big integer without leading zeros (PKCS #11 §3.3), or the bytes of a seed.
     static func value(_ type: CK_ATTRIBUTE_TYPE, of key: PrivateKey) throws(CryptokiError) -> Secret {
         let value = try padded(type, of: key)
         return key.kind.isRSA || key.kind.isEC ? bigInteger(value) : value
@@ -43,14 +43,14 @@ enum PrivateNumbers {
     }
 }
 
-/// The restrictions of a private key, from its creation on. PKCS #11 §4.9.
+/// The protection of a private or secret key since its creation. PKCS #11 §4.9, §4.10.
 struct KeyProtection {
     var isSensitive = true
     var isExtractable = false
     var wasAlwaysSensitive = true
     var wasNeverExtractable = true
 
-    /// Whether its numbers are told.
+    /// Whether the key's numbers or bytes can be read.
     var isReadable: Bool { !isSensitive && isExtractable }
 
     var attributes: ObjectAttributes.Attributes {

@@ -9,7 +9,7 @@ enum SecretKeyKind: Equatable {
     case aes
     /// A key for HMAC with any hash function.
     case generic
-    /// A key that a program brought for its session alone: for HMAC with one hash function, or without a use here.
+    /// A key that only sessions have: for HMAC with one hash function, or without a use here.
     case other(CK_KEY_TYPE)
 
     init(_ type: CK_KEY_TYPE) {
@@ -49,10 +49,10 @@ enum SecretKeyKind: Equatable {
         }
     }
 
-    /// Bytes of keys that are generated.
+    /// The bytes that generated keys may have.
     var lengths: ClosedRange<Int> { self == .aes ? 16...32 : 1...KeyType.maximumGeneratedHMACBits / 8 }
 
-    /// Whether a key may have so many bytes, wherever it comes from.
+    /// Whether a key, generated or not, may have `count` bytes.
     func hasKeys(of count: Int) -> Bool { self == .aes ? [16, 24, 32].contains(count) : count > 0 }
 
     /// The uses of such a key, and the item attributes that allow them.
@@ -73,7 +73,7 @@ enum SecretKeyKind: Equatable {
 extension ObjectAttributes {
     /// PKCS #11 §4.10.
     ///
-    /// - Parameter mayDo: whether the key may be used so, of what its kind can be used for.
+    /// - Parameter mayDo: whether the key permits a use of its kind.
     static func secretKey(
         _ kind: SecretKeyKind, byteCount: Int, id: [UInt8], isLocal: Bool, _ protection: KeyProtection,
         mayDo: (CK_ATTRIBUTE_TYPE, Attribute) -> Bool
@@ -99,7 +99,7 @@ extension KeyProtection {
     /// The protection in a secret key's template. Its bytes can be read by default (PKCS #11 §4.10), as a program that
     /// agreed on a key or unwrapped one needs.
     ///
-    /// - Parameter isGenerated: whether it was made just now; a copy's template has what its original was.
+    /// - Parameter isGenerated: whether the key was just generated. A copy's template has the history of its original.
     init(ofSecretKey template: Template, isGenerated: Bool) throws(CryptokiError) {
         isSensitive = try template.bool(CKA_SENSITIVE) ?? false
         isExtractable = try template.bool(CKA_EXTRACTABLE) ?? true

@@ -3,7 +3,7 @@ internal import CCryptoki
 internal import KeychainHost
 internal import SystemCrypto
 
-// What programs make for as long as a session lasts: PKCS #11 §3.4, session objects.
+// Session objects, which end with their session. PKCS #11 §3.4.
 extension CryptokiObject {
     /// A public key that was generated, copied or brought.
     static func sessionPublicKey(
@@ -12,7 +12,7 @@ extension CryptokiObject {
         var attributes = ObjectAttributes.publicKey(
             key, id: template[CKA_ID] ?? [], subject: [],
             isLocal: isGenerated || template[CKA_LOCAL] == Encoded.bool(true))
-        // A program may renounce what the key could do.
+        // A template may deny uses that the key could have.
         for (use, _) in KeyMechanisms.publicUses where template[use] == Encoded.bool(false) {
             attributes[use] = Encoded.bool(false)
         }
@@ -22,7 +22,7 @@ extension CryptokiObject {
 
     /// A private key that was generated, copied or brought.
     ///
-    /// - Parameter isGenerated: whether it was made just now; a copy's template has what its original was.
+    /// - Parameter isGenerated: whether the key was just generated. A copy's template has the history of its original.
     static func sessionPrivateKey(
         _ key: PrivateKey, _ template: Template, _ wishes: KeychainModel.Attributes, isPrivate: Bool,
         isGenerated: Bool, number: Int
@@ -61,7 +61,7 @@ extension CryptokiObject {
             secret: protection.isReadable ? [CKA_VALUE] : [])
     }
 
-    /// A data object, which alone is changed.
+    /// A data object, the only kind of session object that can be changed.
     static func sessionData(_ template: Template, isPrivate: Bool, number: Int) -> CryptokiObject {
         var attributes = session(CKO_DATA, template, isPrivate: isPrivate, number)
         attributes[CKA_MODIFIABLE] = template[CKA_MODIFIABLE] ?? Encoded.bool(true)

@@ -1,8 +1,8 @@
 package import CCryptoki
 internal import SecureBytes
 
-/// The attributes that a program asks for, or gives: a copy of its `CK_ATTRIBUTE` array. Those that may be secrets are apart, and are
-/// wiped when the last copy of the template ends.
+/// The attributes that a program asks for, or gives: a copy of its `CK_ATTRIBUTE` array. Attributes that may be secret are kept
+/// apart, and are wiped when the last copy of the template ends.
 package struct Template: Sendable {
     private(set) var attributes: [(type: CK_ATTRIBUTE_TYPE, value: [UInt8])] = []
     private var secrets: [(type: CK_ATTRIBUTE_TYPE, value: SharedSecret)] = []
@@ -29,7 +29,7 @@ package struct Template: Sendable {
         attributes.first { $0.type == type }?.value
     }
 
-    /// The value of an attribute that may be a secret: `CKA_VALUE`, whatever it is the value of, and the numbers of private keys.
+    /// The value of an attribute that may be a secret: `CKA_VALUE` of any object, and the numbers of private keys.
     func secret(_ type: CK_ATTRIBUTE_TYPE) -> Secret? {
         secrets.first { $0.type == type }?.value.secret.clone()
     }
@@ -41,7 +41,7 @@ package struct Template: Sendable {
         return others
     }
 
-    /// Whether the values that may be secrets are all among those of an object.
+    /// Whether all values that may be secrets equal those of an object.
     func hasSecrets(of object: [CK_ATTRIBUTE_TYPE: [UInt8]]) -> Bool {
         secrets.allSatisfy { type, value in
             guard let own = object[type] else { return false }

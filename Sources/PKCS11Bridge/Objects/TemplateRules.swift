@@ -3,15 +3,16 @@ internal import SystemCrypto
 
 /// The attributes of each class of objects. PKCS #11 §4.4 to §4.10, and for each kind of key §6.
 enum TemplateRules {
-    /// - Throws: `CKR_ATTRIBUTE_TYPE_INVALID` for an attribute that objects of the class do not have, `CKR_ATTRIBUTE_READ_ONLY` for
-    ///   one that the token alone gives, `CKR_TEMPLATE_INCONSISTENT` for one with two values, or of which nothing would come.
+    /// - Throws: `CKR_ATTRIBUTE_TYPE_INVALID` for an attribute that objects of the class do not have, `CKR_ATTRIBUTE_READ_ONLY`
+    ///   for an attribute that only the token sets, `CKR_TEMPLATE_INCONSISTENT` for an attribute with two values, or one that
+    ///   would have no effect.
     static func check(_ template: Template, for objectClass: CK_OBJECT_CLASS) throws(CryptokiError) {
         try requireOneValueEach(template)
         guard let own = attributes[objectClass] else { return }
         for type in template.types {
             let name = "attribute 0x\(String(type, radix: 16))"
             if givenByToken.contains(type) { throw CryptokiError(CKR_ATTRIBUTE_READ_ONLY, name) }
-            // Programs add attributes of their makers' whatever the token's is.
+            // Programs add vendor-defined attributes of other makers.
             guard type >= vendorDefined || storage.contains(type) || own.contains(type) else {
                 throw CryptokiError(CKR_ATTRIBUTE_TYPE_INVALID, name)
             }
@@ -35,7 +36,7 @@ enum TemplateRules {
         }
         for (type, value) in unknown where try template.bool(type) == value { throw inVain(type) }
         var lists: [CK_ATTRIBUTE_TYPE] = [CKA_WRAP_TEMPLATE, CKA_UNWRAP_TEMPLATE]
-        // Those of a private key are known together with its kind.
+        // A private key's list is checked later, when its kind is known.
         if objectClass != CKO_PRIVATE_KEY { lists.append(CKA_ALLOWED_MECHANISMS) }
         for type in lists where template[type]?.isEmpty == false { throw inVain(type) }
     }
@@ -46,7 +47,7 @@ enum TemplateRules {
             "attribute 0x\(String(type, radix: 16)) asks for protection that there is none of here")
     }
 
-    /// Checks the template of a key to be made: the mechanism tells its type, and its numbers are not given.
+    /// Checks the template of a key to be made: the mechanism determines its type, and the template must not have its numbers.
     static func checkGenerated(
         _ template: Template, _ objectClass: CK_OBJECT_CLASS, _ keyType: CK_KEY_TYPE
     ) throws(CryptokiError) {

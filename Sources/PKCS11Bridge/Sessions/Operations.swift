@@ -7,12 +7,12 @@ internal import TokenKit
 /// §5.14.
 enum OperationCourse {
     case open
-    /// The length of a result in one call was asked, or there was too little room for it.
+    /// The program asked for the output length of a single call, or its buffer was too small.
     case inOne
     /// A part has come already.
     case inParts
 
-    /// - Throws: `CKR_OPERATION_ACTIVE`, which ends the operation as any failure does.
+    /// - Throws: `CKR_OPERATION_ACTIVE`. It ends the operation, as any failure does.
     mutating func goOn(_ way: OperationCourse) throws(CryptokiError) {
         guard self == .open || self == way else {
             throw CryptokiError(CKR_OPERATION_ACTIVE, "it was begun \(self == .inOne ? "in one call" : "in parts")")
@@ -20,7 +20,7 @@ enum OperationCourse {
         self = way
     }
 
-    /// Begins a call whose data follows in parts of the wire's own.
+    /// Begins a single call whose data follows in several messages.
     ///
     /// - Throws: `CKR_OPERATION_ACTIVE`.
     mutating func beginOne() throws(CryptokiError) {
@@ -29,7 +29,7 @@ enum OperationCourse {
     }
 }
 
-/// The input in one or more parts: digested as it comes, or collected where there is no digest.
+/// The input in one or more parts: digested on arrival, or collected where there is no digest.
 struct Input: ~Copyable {
     private var digest: DigestContext?
     private var code: HMACContext?
@@ -82,7 +82,7 @@ struct Input: ~Copyable {
         }
     }
 
-    /// The collected bytes, which are removed.
+    /// Removes the collected bytes and returns them.
     mutating func taken() throws(CryptokiError) -> [UInt8] {
         defer { collected = [] }
         return collected
@@ -98,11 +98,11 @@ struct Input: ~Copyable {
     }
 }
 
-/// A signature or a code that is being made or checked.
+/// A signature or a code that is being made or verified.
 struct SignatureOperation: ~Copyable {
     let key: CryptokiObject
     let scheme: SigningScheme
-    /// The login that it was begun in, and ends with.
+    /// The login in which the operation was begun, and with which it ends.
     let login: Int?
     var input: Input
     /// The PIN that was given for this one use of the key.
@@ -116,7 +116,7 @@ struct SignatureOperation: ~Copyable {
         (self.key, self.scheme, self.login) = (key, .signature(scheme), login)
     }
 
-    /// - Parameter bytes: those of the secret key.
+    /// - Parameter bytes: the secret key.
     init(
         _ request: MechanismRequest, _ key: CryptokiObject, secret bytes: borrowing Secret, login: Int?
     ) throws(CryptokiError) {
@@ -126,21 +126,21 @@ struct SignatureOperation: ~Copyable {
     }
 }
 
-/// Something that is being encrypted or decrypted.
+/// An encryption or a decryption under way.
 struct CipherOperation: ~Copyable {
     let key: CryptokiObject
     let login: Int?
     /// The scheme of a key pair; nil with a secret key.
     let scheme: EncryptionScheme?
-    /// The secret key at work.
+    /// The running cipher of a secret key; nil with a key pair.
     private var cipher: SecretCipher?
-    /// The ciphertext for a pair of keys that came in parts.
+    /// The collected parts of a ciphertext for a key pair.
     private var input: Input
-    /// The plaintext for a pair of keys that came in parts.
+    /// The collected parts of a plaintext for a key pair.
     private var plaintext: Secret?
     var pin: Secret?
     var course = OperationCourse.open
-    /// The output, kept until the program's buffer fits: the card is not asked twice.
+    /// The output, kept until it fits the program's buffer, so that the card is not asked twice.
     var result: Secret?
 
     init(
@@ -151,7 +151,7 @@ struct CipherOperation: ~Copyable {
         (self.key, self.scheme, self.login) = (key, scheme, login)
     }
 
-    /// - Parameter bytes: those of the secret key.
+    /// - Parameter bytes: the secret key.
     init(
         _ request: MechanismRequest, _ key: CryptokiObject, secret bytes: borrowing Secret, encrypts: Bool,
         login: Int?
@@ -241,7 +241,7 @@ struct CipherOperation: ~Copyable {
 }
 
 extension CryptokiError {
-    /// The error where data is decrypted.
+    /// The error as decrypting functions return it.
     fileprivate var ofCiphertext: CryptokiError {
         code == CKR_DATA_LEN_RANGE ? CryptokiError(CKR_ENCRYPTED_DATA_LEN_RANGE, reason) : self
     }

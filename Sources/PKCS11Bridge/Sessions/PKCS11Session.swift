@@ -7,18 +7,18 @@ internal import Synchronization
 internal import SystemCrypto
 internal import TokenKit
 
-/// A program's session with a token. Its calls are made one after the other; those of others go on meanwhile.
+/// A program's session with a token. Its calls are made one after the other, in parallel with those of other sessions.
 final class PKCS11Session: Sendable {
     let handle: CK_SESSION_HANDLE
     let slot: any Slot
 
-    /// The card that it is with.
+    /// The generation of the session's token.
     let generation: Int
     let isWritable: Bool
     let state = Mutex(State())
     private let canceled = Mutex<CanceledUse?>(nil)
 
-    /// A use for which a person has refused the PIN, and the time.
+    /// A use of a key for which a person cancelled the prompt, and the time.
     private struct CanceledUse {
         let key: ObjectName
         let action: TokenOperation.Action
@@ -44,7 +44,7 @@ final class PKCS11Session: Sendable {
 
     /// Uses a private key of the session's token, or of a session with it.
     ///
-    /// Nobody is asked again for what was just canceled: OpenSSL begins an ECDSA signature that failed a second time.
+    /// A use that was just cancelled prompts no second time, since OpenSSL repeats a failed ECDSA signature.
     func perform(
         _ action: TokenOperation.Action, with key: CryptokiObject, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret {
@@ -68,11 +68,12 @@ final class PKCS11Session: Sendable {
         }
     }
 
-    /// A person takes longer to begin anew.
+    /// A person needs longer than this to try again.
     private static let memoryOfCanceling = Duration.seconds(1)
 
-    /// - Parameter login: the one that an operation was begun in.
-    /// - Throws: `CKR_USER_NOT_LOGGED_IN` where it is over, and the key wants one; `CKR_DEVICE_REMOVED` where the token is out.
+    /// - Parameter login: the login in which the operation was begun.
+    /// - Throws: `CKR_USER_NOT_LOGGED_IN` where the login is over, and the key needs one; `CKR_DEVICE_REMOVED` where the token is
+    ///   out.
     func requireLogin(_ login: Int?, for key: CryptokiObject) throws(CryptokiError) {
         guard key.isPrivate, slot.login != login else { return }
         let present = try CryptokiError.removed { () throws(CryptokiError) in try slot.generation() }
@@ -120,9 +121,10 @@ extension Cryptoki {
         }
     }
 
-    /// PKCS #11 3.0 §5.8 and those after it: a function that begins an operation, but is given no mechanism, ends the one there is.
+    /// Ends the present operation, for a function that begins one but is given no mechanism. PKCS #11 3.0 §5.8 and later
+    /// sections.
     ///
-    /// - Throws: `CKR_ARGUMENTS_BAD` where there is none.
+    /// - Throws: `CKR_ARGUMENTS_BAD` where there is no operation.
     package func cancelBegun(_ handle: CK_SESSION_HANDLE, _ flag: CK_FLAGS) throws(CryptokiError) {
         let hasBegun = try session(handle).state.withLock { state in
             switch flag {

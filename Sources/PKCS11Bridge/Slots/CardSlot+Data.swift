@@ -5,12 +5,12 @@ internal import SecureBytes
 internal import Synchronization
 internal import TokenKit
 
-// The card's data objects. A search looks for them where it names their class: it costs a command for each one that may be
-// meant, once. Any other search shows those that are known to be there by what was read for its own sake.
+// The card's data objects. A search looks for them only where it names their class, since that costs one command for each
+// possible object, once. Other searches show the data objects that are already known to be present.
 extension CardSlot {
     func data(matching template: Template, _ state: inout State) throws(CryptokiError) -> [CryptokiObject] {
         let isNamed = template.objectClass == CKO_DATA
-        // What is not read is not compared.
+        // A search by `CKA_VALUE` finds data objects only where it names their class, since no value is read otherwise.
         guard template.allows(CKO_DATA), isNamed || !template.types.contains(CKA_VALUE) else { return [] }
         let possible = try present(&state).data.possible
         let items = try items(&state)
@@ -30,11 +30,12 @@ extension CardSlot {
         return found.compactMap(object)
     }
 
-    /// The value of a data object, which is read once for as long as the card stays in and, if it wants the PIN, the login lasts.
+    /// The value of a data object. It is kept while the card stays in and, for an object that needs the PIN, while the login
+    /// lasts.
     func value(ofData name: ObjectName, _ state: inout State) throws(CryptokiError) -> Secret {
         guard case .item(CKO_DATA, let reference, _) = name else { throw CryptokiError(CKR_ATTRIBUTE_SENSITIVE) }
         let items = try items(&state)
-        // Of another card that has come it is another object.
+        // On another card, it is another object.
         guard let object = state.card?.data.possible.first(where: { items.item(of: $0).reference == reference })
         else { throw CryptokiError(CKR_OBJECT_HANDLE_INVALID) }
         guard !object.needsPIN || isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
@@ -70,7 +71,7 @@ extension CardSlot {
         do throws(CryptokiError) {
             if try presentAgain(for: locked, &state) { locked = try findings(of: locked, &state) }
         } catch {
-            // A search that began with a login ends without it, and shows what is seen then.
+            // The login ended during the search, which shows the objects that are visible without it.
             guard error.code == CKR_USER_NOT_LOGGED_IN else { throw error }
             return
         }
@@ -79,7 +80,7 @@ extension CardSlot {
 
     /// Looks for each of the objects.
     ///
-    /// - Returns: those that want the PIN first.
+    /// - Returns: the objects that need the PIN first.
     private func findings(
         of objects: [TokenDataObject], _ state: inout State
     ) throws(CryptokiError) -> [TokenDataObject] {
@@ -94,22 +95,22 @@ extension CardSlot {
         }
     }
 
-    /// Presents the PIN of the login once more, which another program made the card forget.
+    /// Presents the PIN of the login again, since another program made the card forget it.
     ///
-    /// - Returns: whether there was a reason to.
+    /// - Returns: false where no object needs the PIN, or the login's PIN is not known here.
     private func presentAgain(for objects: [TokenDataObject], _ state: inout State) throws(CryptokiError) -> Bool {
         guard objects.contains(where: \.needsPIN), let pin = loginPIN() else { return false }
         do throws(CryptokiError) { try verify(PIN(pin), &state) } catch { throw refused(error, &state) }
         return true
     }
 
-    // MARK: What is known
+    // MARK: Known data objects
 
     private func isThere(_ object: TokenDataObject, _ state: borrowing State) -> Bool? {
         object.needsPIN ? state.login.data.isThere(object) : state.card?.data.isThere(object)
     }
 
-    /// - Returns: the content, where the finding has the whole of it.
+    /// - Returns: the object's content, where it is known.
     private func learn(
         _ finding: consuming TokenDataFinding, of object: TokenDataObject, _ state: inout State
     ) -> Secret? {

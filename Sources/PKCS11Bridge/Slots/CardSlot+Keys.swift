@@ -6,7 +6,7 @@ internal import Synchronization
 internal import SystemCrypto
 internal import TokenKit
 
-// Private keys: with the card as it is, and where that is not enough, with the PIN of the login.
+// Private keys. They are used without presenting a PIN first, and with the PIN of the login where the card asks for it.
 extension CardSlot {
     func perform(
         _ action: TokenOperation.Action, with key: CryptokiObject, of generation: Int, pin: borrowing Secret?
@@ -27,7 +27,7 @@ extension CardSlot {
             do throws(CryptokiError) {
                 return try perform(operation, of: generation, pin: once.take(), notice, &state)
             } catch {
-                // Another key is there by now, and maybe another certificate.
+                // The card has another key in this place by now, and maybe another certificate.
                 if error.code == CKR_KEY_HANDLE_INVALID {
                     state.card?.objects = nil
                     knownCards?.forget(name)
@@ -44,7 +44,8 @@ extension CardSlot {
     ) throws(CryptokiError) -> Secret {
         if let pin {
             let insertion = try connection(of: generation, &state)
-            // Whether it is the card that the PIN was given for nobody knows once its service was started anew.
+            // After a restart of the card service, it is unknown whether the PIN was given for this card: the login has ended
+            // then.
             guard isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN, "the login is over") }
             do throws(CryptokiError) {
                 return try perform(operation, with: PIN(pin), at: insertion, notice, &state)
@@ -62,12 +63,12 @@ extension CardSlot {
         }
     }
 
-    /// Nil where the key wants the PIN first.
+    /// The result without a PIN; nil where the key needs the PIN first.
     private func performAtOnce(
         _ operation: TokenOperation, of generation: Int, _ notice: @escaping OperationNotice, _ state: inout State
     ) throws(CryptokiError) -> Secret? {
-        // Whether the card is still in, the transaction tells: to ask beforehand would be a call of the service more for
-        // each signature.
+        // The transaction shows whether the card is still in. Asking beforehand would cost a call of the service for each
+        // signature.
         var known = knownGeneration == generation ? state.card?.insertion : nil
         while true {
             let insertion = if let known { known } else { try connection(of: generation, &state) }
@@ -104,7 +105,7 @@ extension CardSlot {
         }
     }
 
-    /// The PIN of the login, where it may be presented again, or was just typed on the reader.
+    /// The PIN of the login for a key. It may be presented again, or was just typed on the reader.
     private func loginPIN(
         for operation: TokenOperation, _ insertion: TokenInsertion, _ state: inout State
     ) throws(CryptokiError) -> PIN {
@@ -119,7 +120,7 @@ extension CardSlot {
         return pin
     }
 
-    /// Asks for the PIN, as the module does by itself. The card is free meanwhile.
+    /// Uses a key, for which the module itself asks for the PIN. The card is not held meanwhile.
     private func performAsking(_ operation: TokenOperation) throws(CryptokiError) -> Secret {
         let keychain = TokenKeychain(slot)
         let context = AuthenticationContext(prompter: promptPolicy.prompter)

@@ -13,7 +13,7 @@ extension CardSlot {
         return number == 0 ? nil : number
     }
 
-    /// The card may have been taken out since, or its service started anew. A card that is in use is in.
+    /// Ends the login where the card was taken out, or the card service was restarted. A card that is in use counts as present.
     func noticeEndOfLogin() {
         guard isLoggedIn else { return }
         _ = state.withLockIfAvailable { state in
@@ -22,7 +22,7 @@ extension CardSlot {
         }
     }
 
-    /// The PIN may have counted for as long as it is to, here as on the card.
+    /// Ends the login where the time for which its PIN counts is over.
     func noticeTimeOut(_ state: inout State) {
         guard isLoggedIn, slot.loginState == .timedOut else { return }
         log.write("the user is logged out: the time for which the PIN counts is over (tokenctl card pin timeout)")
@@ -49,7 +49,7 @@ extension CardSlot {
         }
     }
 
-    /// Threads that log in at the same time have the person asked once.
+    /// Logs in by asking a person, once for all threads that log in at the same time.
     private func logInAsking() throws(CryptokiError) {
         try questionGate.withLock { () throws(CryptokiError) in
             let answer = try askForPIN(to: "log in", loggedIn: false)
@@ -85,7 +85,7 @@ extension CardSlot {
             _ = try present(&state)
             try requireLogin(true)
             guard let secret = given.take() else { return nil }
-            // The card has said that it is right, and gets it with the use of the key, where it has to.
+            // The card has accepted this PIN before, and gets it again with the use of the key where necessary.
             if state.login.isPINFromProgram, let known = loginPIN(), secret.isEmpty || secret.equals(known) {
                 return known
             }
@@ -112,7 +112,7 @@ extension CardSlot {
         try inSession { state throws(CryptokiError) in
             _ = try connection(of: answer.generation, &state)
             try requireLogin(true)
-            // Nobody is to type it twice: that it was presented has to do.
+            // A PIN that was typed on the reader is not asked for twice: that the card accepted it suffices.
             if isTyped { slot.refreshLogin() }
         }
         return isTyped ? nil : answer.pin.secret.clone()
@@ -125,12 +125,12 @@ extension CardSlot {
         let generation: Int
     }
 
-    /// Has a person asked for the PIN, on the reader where it has keys, and presents it. Neither the slot's state nor the card is
-    /// held meanwhile.
+    /// Asks a person for the PIN, on the reader's keys where it has some, and presents the PIN. Neither the slot's state nor the
+    /// card is held meanwhile.
     ///
     /// - Parameters:
     ///   - use: completes "PIN to …".
-    ///   - loggedIn: whether the user has to be logged in for it, or must not be.
+    ///   - loggedIn: whether the user must be logged in, or must not be.
     private func askForPIN(to use: String, loggedIn: Bool) throws(CryptokiError) -> Answer {
         let card = try inSession { state throws(CryptokiError) in try cardToAskAbout(loggedIn: loggedIn, &state) }
         var question = PINQuestion(
@@ -146,7 +146,7 @@ extension CardSlot {
         } catch {
             let refusal = question.refusal
             noteAnswer(isPINPadBroken: refusal?.code == .pinPadFailed)
-            // Where the card is out, that is the reason.
+            // Where the card is out, the error says so.
             try inSession { state throws(CryptokiError) in _ = try connection(of: card.generation, &state) }
             throw CryptokiError(question: error, refusal)
         }
@@ -200,7 +200,7 @@ extension CardSlot {
         return card.insertion.map { slot.takesTypedPIN(at: $0.waiting(since: state.arrival)) } ?? card.hasPINPad
     }
 
-    /// Has the tries that are left asked for anew, by whatever program wants to know them.
+    /// Drops the known number of tries, for all programs of the host.
     func forgetPINStatus(_ state: inout State) {
         state.card?.pinStatus = nil
         knownCards?.forgetPINStatus(name)
@@ -213,8 +213,7 @@ extension CardSlot {
         }
     }
 
-    /// The error of the login's PIN that failed when it was presented again: another program has changed it, and the
-    /// login is over.
+    /// The error after the login's PIN was presented again. A wrong PIN ends the login, since another program has changed it.
     func refused(_ error: CryptokiError, _ state: inout State) -> CryptokiError {
         guard [CKR_PIN_INCORRECT, CKR_PIN_LOCKED].contains(error.code) else { return error }
         endLogin(&state)
@@ -234,7 +233,7 @@ extension CardSlot {
                     try slot.change(.pin, from: oldPIN, to: newPIN, lastTry: .keep, at: insertion)
                 }
             } catch {
-                // A PIN of a permitted length that was not sent has characters that are not permitted.
+                // A PIN of permitted length that was refused unsent has forbidden characters.
                 let lengths = state.card?.pinLengths ?? 0...255
                 guard error.code == CKR_PIN_LEN_RANGE, lengths.contains(oldPIN.count), lengths.contains(newPIN.count)
                 else { throw error }

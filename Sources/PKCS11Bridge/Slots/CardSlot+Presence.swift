@@ -2,9 +2,9 @@ internal import CCryptoki
 internal import Synchronization
 internal import TokenKit
 
-// Which card is in, and the connection to it: made when something is asked of the card that no program of the host has read yet.
+// The present card, and the connection to it, which is made for the first fact that no program of the host has read yet.
 extension CardSlot {
-    /// The card that is in; looked at anew where it is not the one that was.
+    /// The present card. Its facts are read again where it is not the last known card.
     func present(_ state: inout State) throws(CryptokiError) -> Card {
         if let card = state.card, isIn(card) { return card }
         let previous = state.card
@@ -30,7 +30,7 @@ extension CardSlot {
         return card.place != nil && card.place == knownCards?.insertion(name)
     }
 
-    /// Connects to the card that is in. Which one it is, is read where there was one before.
+    /// Connects to the present card. Its identity is read where the previous card's is known, for a comparison.
     private func read(after previous: Card?, _ state: borrowing State) throws(CryptokiError) -> Card {
         let (occupancy, place) = (slot.occupancy, knownCards?.insertion(name))
         let arrival = try connect(identifying: previous?.identity != nil, state)
@@ -46,20 +46,20 @@ extension CardSlot {
         }
     }
 
-    /// A connection to the card that is in.
+    /// A connection to the present card.
     func connection(_ state: inout State) throws(CryptokiError) -> TokenInsertion {
         let card = try present(&state)
         if let insertion = card.insertion { return insertion }
         let insertion = try connect(identifying: false, state).insertion
-        // It may have been exchanged meanwhile.
+        // The card may have been exchanged meanwhile.
         guard isIn(card) else { return try connection(&state) }
         state.card?.insertion = insertion
         return insertion
     }
 
-    /// The card that a session is with.
+    /// A connection to a session's card.
     ///
-    /// - Throws: `CKR_DEVICE_REMOVED` where it is out, or another has come.
+    /// - Throws: `CKR_DEVICE_REMOVED` where the card is out, or another is in.
     func connection(of generation: Int, _ state: inout State) throws(CryptokiError) -> TokenInsertion {
         let insertion = try CryptokiError.removed { () throws(CryptokiError) in try connection(&state) }
         guard knownGeneration == generation else { throw CryptokiError(CKR_DEVICE_REMOVED, "another card has come") }
@@ -68,8 +68,8 @@ extension CardSlot {
 
     /// The identity of the inserted card.
     ///
-    /// - Parameter withPINStatus: whether the tries that are left are wanted next, which are read in the same transaction: in another
-    ///   one the card's application would have to be confirmed again.
+    /// - Parameter withPINStatus: whether the remaining tries are read too, in the same transaction: in another one, the card's
+    ///   application would have to be confirmed again.
     /// - Throws: `CKR_TOKEN_NOT_PRESENT` for a card that this copy of the module does not show.
     func identity(_ state: inout State, withPINStatus: Bool = false) throws(CryptokiError) -> TokenIdentity {
         var known = try present(&state).identity
@@ -95,7 +95,7 @@ extension CardSlot {
     ) throws(CryptokiError) -> Result {
         let insertion = try connection(&state).waiting(since: state.arrival)
         let result = try CryptokiError.mapping { () throws(TokenError) in try body(insertion) }
-        // What is learned by the way is not asked for when somebody waits for it.
+        // Facts that the call has learned on the way need not be asked for later.
         if let facts = slot.knownFacts(at: insertion) {
             if let keyLimits = facts.keyLimits { state.card?.keyLimits = keyLimits }
             if let version = facts.version { state.card?.version = version }

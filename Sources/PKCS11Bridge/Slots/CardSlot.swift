@@ -8,15 +8,15 @@ internal import TokenKit
 
 /// A reader, and the card in it.
 ///
-/// What was read of a card is kept for as long as it stays in: a search costs no command then. Sessions belong to the
-/// card: they go on when it is put back, and end when another comes.
+/// Facts that were read of a card are kept while it stays in, so that a search costs no command. Sessions belong to the card:
+/// they go on when it is put back, and end when another is inserted.
 final class CardSlot: Slot {
     let id: CK_SLOT_ID
     let promptPolicy: PromptPolicy
 
     let slot: any TokenBackend
     let sessionGate = Gate()
-    /// One question for the PIN at a time; only who would ask as well waits here for the person.
+    /// Serialises questions for the PIN. Only threads that would ask too wait here.
     let questionGate = Gate()
     let filter: TokenFilter
     /// The facts that other programs of the host have read of cards.
@@ -26,7 +26,7 @@ final class CardSlot: Slot {
     /// The number of different cards so far.
     let generations = Atomic(0)
     let logins = Atomic(0)
-    /// The number of the present login; 0 for none. It is written under the lock of the state, and read without.
+    /// The number of the present login; 0 for none. It is written under the lock of the state, and read without it.
     let currentLogin = Atomic(0)
     /// The last snapshot; nil where no card is known.
     let seen = Mutex<Snapshot?>(nil)
@@ -40,13 +40,13 @@ final class CardSlot: Slot {
     struct State: ~Copyable {
         var card: Card?
         var login = Login()
-        /// The time at which the holder of the state came for it.
+        /// The time at which the present call began to wait for the state.
         var arrival = ContinuousClock.now
     }
 
     /// The facts about the inserted card.
     struct Card {
-        /// Nil for a card that another program has read, and this one is not connected to.
+        /// The insertion; nil for a card that another program has read, and to which this one is not connected.
         var insertion: TokenInsertion?
         let occupancy: ReaderOccupancy
         /// The insertion for all programs of the host; nil where it is unknown.
@@ -54,29 +54,29 @@ final class CardSlot: Slot {
         /// The time at which the first of the facts was read.
         var readingBegan = ContinuousClock.now
         var identity: TokenIdentity?
-        /// The firmware's, as far as it is known.
+        /// The version of the firmware, if known.
         var version: String?
         var keyLimits: TokenKeyLimits?
-        /// Bytes that its PIN may have.
+        /// The bytes that the card's PIN may have.
         var pinLengths = 0...255
-        /// Everything on it, once it has been asked for.
+        /// All objects of the card, once they have been read; data objects are in ``data``.
         var objects: [CryptokiObject]?
-        /// The data objects that want no PIN.
+        /// The data objects that need no PIN.
         var data = CardData()
         /// The state of the PIN, and the time at which it was read.
         var pinStatus: (status: PINStatus, asked: ContinuousClock.Instant)?
-        /// Whether the PIN can be typed on the reader, as it was last asked.
+        /// Whether the PIN could be typed on the reader at the last check.
         var hasPINPad = false
-        /// Whether the reader failed when it was last tried. It is not recommended then, and used where a program wants it all the
-        /// same.
+        /// Whether typing on the reader failed the last time. Programs are not told of the reader's keys then, but may still use
+        /// them.
         var hasPINPadFailed = false
     }
 
-    /// A login. It ends with the card being taken out. Its PIN is in the slot's `PINSession`.
+    /// A login. It ends when the card is taken out. Its PIN is in the slot's `PINSession`.
     struct Login {
         /// Whether the program gave the PIN, and no person was asked.
         var isPINFromProgram = false
-        /// The data objects that want the PIN.
+        /// The data objects that need the PIN.
         var data = CardData()
     }
 
@@ -133,7 +133,7 @@ final class CardSlot: Slot {
         do throws(CryptokiError) { return try inTurn(body) } catch { throw error.inSession }
     }
 
-    /// Runs `body` when its turn has come: what those before it waited for another program counts as its own wait.
+    /// Runs `body` once the state is free. The wait for it counts towards the limit of the wait for the card.
     private func inTurn<Result: ~Copyable>(
         _ body: (inout sending State) throws(CryptokiError) -> sending Result
     ) throws(CryptokiError) -> sending Result {
@@ -145,7 +145,7 @@ final class CardSlot: Slot {
         }
     }
 
-    /// Runs `body`, or takes the last snapshot in place of waiting.
+    /// Runs `body`, or answers from the last snapshot where `body` would have to wait.
     private func atOnce<Result>(
         _ body: (inout sending State) throws(CryptokiError) -> sending Result, or known: (Snapshot) -> Result?
     ) throws(CryptokiError) -> Result {
@@ -172,8 +172,8 @@ final class CardSlot: Slot {
         return knownGeneration
     }
 
-    /// The last snapshot of the inserted card. A card may be in use until a person touches it; the reader tells whether
-    /// it is still the same.
+    /// The last snapshot of the inserted card, for calls while the card waits for a person's touch. The reader shows whether it
+    /// is still the same card.
     private var lastSnapshot: Snapshot? {
         let now = slot.occupancy
         return seen.withLock { $0 }.flatMap { now.hasCard && $0.card.occupancy == now ? $0 : nil }
@@ -218,8 +218,8 @@ final class CardSlot: Slot {
         return note(identity, state)
     }
 
-    /// The state of the PIN. Programs ask several times in a row: an answer is reused for a moment, if this process
-    /// does nothing to the PIN.
+    /// The state of the PIN. Programs ask several times in a row, so that an answer is reused for a moment, unless a PIN is
+    /// presented or changed.
     private func pinStatus(_ state: inout State) throws(CryptokiError) -> PINStatus {
         let patience = (state.card?.insertion == nil ? knownCards?.patience : nil) ?? .seconds(1)
         if let known = state.card?.pinStatus, known.asked.duration(to: .now) < patience { return known.status }
@@ -239,7 +239,7 @@ final class CardSlot: Slot {
         guard let left = status?.triesLeft else { return flags }
         if left == 0 { flags |= CKF_USER_PIN_LOCKED }
         if left == 1 { flags |= CKF_USER_PIN_FINAL_TRY }
-        // Where the card does not tell how many tries there are, three is what most have.
+        // Where the card does not tell its maximum of tries, three is assumed, as most cards have.
         if left > 0, left < status?.maximumTries ?? 3 { flags |= CKF_USER_PIN_COUNT_LOW }
         return flags
     }
@@ -262,7 +262,7 @@ final class CardSlot: Slot {
                     return shown(found, template) + (try data(matching: template, &state))
                 },
                 or: { snapshot in
-                    // Which data objects there are may be up to the card.
+                    // The presence of data objects may have to be read from the card.
                     guard !template.allows(CKO_DATA) else { return nil }
                     return classes.isEmpty ? shown([], template) : snapshot.card.objects.map { shown($0, template) }
                 })
@@ -295,7 +295,7 @@ final class CardSlot: Slot {
         var (inventory, knownData) = try reading(&state) { (insertion) throws(TokenError) in
             try slot.inventory(part, at: insertion)
         }
-        // A key that only attests is of no use to a program, and ssh would offer it to servers.
+        // A key that only attests is useless to programs, and ssh would offer it to servers.
         inventory.objects.removeAll { $0.key?.usage.isEmpty == true }
         let objects = ItemObjects(try items(&state).all(of: inventory), hidesLogin: promptPolicy.asksItself).objects()
         if isComplete {

@@ -14,13 +14,13 @@ final class KeychainSlot: Slot {
 
     let keychain: LocalKeychain
     let sessionGate = Gate()
-    /// One question for the password at a time; only who would ask as well waits here for the person.
+    /// Serialises questions for the password. Only threads that would ask too wait here.
     private let questionGate = Gate()
 
     private let promptPolicy: PromptPolicy
     let knownGeneration: Int
     private let logins = Mutex(Logins())
-    /// One login after the other: a password takes its time.
+    /// Serialises logins, since a password takes time to check.
     private let loggingIn = Mutex(())
 
     private struct Logins {
@@ -43,7 +43,7 @@ final class KeychainSlot: Slot {
     var name: String { keychain.path }
 
     var info: SlotInfo {
-        // Programs for cards pass over slots whose token cannot be taken out.
+        // Programs for cards ignore slots without CKF_REMOVABLE_DEVICE.
         SlotInfo(
             keychain.cryptokiSlotName,
             flags: CKF_REMOVABLE_DEVICE | (hasToken ? CKF_TOKEN_PRESENT : 0))
@@ -120,7 +120,7 @@ final class KeychainSlot: Slot {
 
     var login: Int? { madeLogin ?? (isOpen ? 0 : nil) }
 
-    /// Whether everything is seen without a login.
+    /// Whether all objects are visible without a login.
     private var isOpen: Bool { promptPolicy.asksItself || !needsLogin }
 
     /// The number of the present login. It ends with the lock of the keychain: after a time without use, in the
@@ -132,7 +132,7 @@ final class KeychainSlot: Slot {
         return nil
     }
 
-    /// Bytes that a password may have; longer ones that were set elsewhere are taken all the same.
+    /// The bytes that a new password may have. Longer ones that were set elsewhere are accepted at login.
     private static let pinLengths = 0...255
 
     func logIn(_ pin: consuming Secret?) throws(CryptokiError) {
@@ -146,7 +146,7 @@ final class KeychainSlot: Slot {
         }
     }
 
-    /// Logs in by asking a person. Threads that log in at the same time share one question; no other call waits for it.
+    /// Logs in by asking a person. Threads that log in at the same time share one question, and no other call waits for it.
     private func logInAsking() throws(CryptokiError) {
         guard promptPolicy.hasProtectedPath else { throw CryptokiError(CKR_ARGUMENTS_BAD, "no PIN, and nobody to ask") }
         try questionGate.withLock { () throws(CryptokiError) in
@@ -168,7 +168,7 @@ final class KeychainSlot: Slot {
     }
 
     private func beginLogin() {
-        // Where the login session has the key as well, it is locked for all its programs at once.
+        // With the key from the user's login session, a lock applies to all programs of the session at once.
         _ = try? keychain.unlockFromSession()
         let isOpen = isOpen
         logins.withLock { logins in
@@ -178,7 +178,7 @@ final class KeychainSlot: Slot {
     }
 
     func logInForOneUse(_ pin: consuming Secret?) throws(CryptokiError) -> Secret? {
-        // No key here wants it each time.
+        // No key here needs a login for each use.
         throw CryptokiError(CKR_OPERATION_NOT_INITIALIZED, "no key of a keychain wants a login for each use")
     }
 
@@ -245,8 +245,8 @@ final class KeychainSlot: Slot {
         return .item(CKO_SECRET_KEY, try add(item).reference)
     }
 
-    /// - Throws: `CKR_ATTRIBUTE_VALUE_INVALID` for what is there already. A key is, whatever id it comes with: all that is of one key
-    ///   has one id.
+    /// - Throws: `CKR_ATTRIBUTE_VALUE_INVALID` for an item that exists already. A key exists whatever its new id, since all
+    ///   objects of one key share one id.
     private func add(_ item: NewItem) throws(CryptokiError) -> Item {
         var same = item.attributes.filter { [.applicationLabel, .keyClass].contains($0.key) }
         same[.synchronizable] = Query.anySynchronizable
@@ -270,7 +270,8 @@ final class KeychainSlot: Slot {
     func change(_ object: ObjectName, to template: Template) throws(CryptokiError) {
         guard case .item(let objectClass, let reference, _) = object else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
         let hasID = [CKO_CERTIFICATE, CKO_PUBLIC_KEY, CKO_PRIVATE_KEY, CKO_SECRET_KEY].contains(objectClass)
-        // NSS gives keys the subject of the certificate that comes next; here it follows from that.
+        // NSS sets the subject of keys to that of the next certificate. It is accepted and ignored, since the certificate
+        // determines it here.
         let isKey = [CKO_PUBLIC_KEY, CKO_PRIVATE_KEY].contains(objectClass)
         guard
             template.types.allSatisfy({ type in

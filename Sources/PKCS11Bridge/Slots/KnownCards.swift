@@ -4,8 +4,8 @@ package import TokenKit
 /// The facts that the programs of a host have read of the inserted cards, so that the next program asks no card for
 /// them.
 ///
-/// It counts for a few seconds: nobody is told what other tools write on a card. A program goes on with what it has for as long as the
-/// card stays in.
+/// The facts are valid for a few seconds, since other tools may write to a card unnoticed. A program keeps the facts that it
+/// already has while the card stays in.
 package final class KnownCards: Sendable {
     /// The reader, and whether logins are hidden, which changes the objects' attributes.
     private struct Key: Hashable {
@@ -19,7 +19,7 @@ package final class KnownCards: Sendable {
     private let cards = Mutex<[Key: CardSlot.Card]>([:])
 
     /// - Parameters:
-    ///   - patience: how long what was read counts for other programs.
+    ///   - patience: the time for which facts are valid for other programs.
     ///   - insertion: tells which card is in a reader, without a connection to it.
     package init(
         for patience: Duration = .seconds(5), _ insertion: @escaping @Sendable (_ reader: String) -> CardInsertion?
@@ -28,7 +28,7 @@ package final class KnownCards: Sendable {
         self.insertion = insertion
     }
 
-    /// The facts about the card in a reader; nil where they have to be read.
+    /// The facts about the card in a reader; nil where they have to be read from the card.
     func card(in reader: String, hidesLogin: Bool) -> CardSlot.Card? {
         let key = Key(reader: reader, hidesLogin: hidesLogin)
         let known = cards.withLock { cards -> CardSlot.Card? in

@@ -28,9 +28,9 @@ package struct TokenInfo: Sendable {
     }
 }
 
-/// A place for a token: a reader, or a keychain in a file, which is always in.
+/// A place for a token: a reader, or a keychain in a file, whose token is always present.
 ///
-/// Calls for one slot may wait for its card; those for others go on meanwhile.
+/// Calls for one slot may wait for its card. Calls for other slots do not wait with them.
 protocol Slot: AnyObject, Sendable {
     var id: CK_SLOT_ID { get }
 
@@ -39,7 +39,7 @@ protocol Slot: AnyObject, Sendable {
 
     var info: SlotInfo { get }
 
-    /// Whether there is a token in it, and what tells that another took its place. No card is asked.
+    /// Whether the slot has a token, and a count of changes that shows an exchange. Asks no card.
     var occupancy: ReaderOccupancy { get }
 
     /// Changes only when a different token is inserted.
@@ -57,31 +57,30 @@ protocol Slot: AnyObject, Sendable {
     /// The mechanisms that a token of its kind may have. Asks no card.
     var possibleMechanisms: [Mechanism] { get }
 
-    /// The token's objects that the template finds, those of the logged-in user left out unless he is.
+    /// The token's objects that match the template; private ones only while the user is logged in.
     func objects(matching template: Template) throws(CryptokiError) -> [CryptokiObject]
 
-    /// One object, by what names it. Nil once it is gone.
+    /// An object by its name; nil once it is gone.
     func object(_ name: ObjectName) throws(CryptokiError) -> CryptokiObject?
 
-    /// A number that changes when another program changes the token's objects; nil for a token that only this one
-    /// changes.
+    /// A number that changes when another program changes the token's objects; nil for a token without such a number.
     var version: Int64? { get }
 
     // MARK: Login
 
-    /// The gate at which the opening of a session waits for a logout by the end of the last one.
+    /// The gate at which opening a session waits for a logout that the end of the last session has caused.
     var sessionGate: Gate { get }
 
     /// The number of the present login, unique to it; nil for none. Does not wait for a card.
     var login: Int? { get }
 
-    /// Looks whether the login is over, where only a look tells. It waits for no card.
+    /// Checks whether the login is over, where only a check shows it. Does not wait for a card.
     func noticeEndOfLogin()
 
     /// - Parameter pin: nil where the token is to ask for it.
     func logIn(_ pin: consuming Secret?) throws(CryptokiError)
 
-    /// Logs in for one use of a key that wants it each time.
+    /// Logs in for one use of a key that needs a login each time.
     func logInForOneUse(_ pin: consuming Secret?) throws(CryptokiError) -> Secret?
 
     func logOut()
@@ -89,24 +88,24 @@ protocol Slot: AnyObject, Sendable {
     /// Ends waits for the token, which could delay its end.
     func endWaits()
 
-    /// Logs out, and drops everything that is kept of the token.
+    /// Logs out, and drops all known facts about the token.
     func letGo()
 
     func setPIN(from old: consuming Secret?, to new: consuming Secret?) throws(CryptokiError)
 
     // MARK: Keys
 
-    /// Uses a private key of a session's own token: of another one that has come it would be another key.
+    /// Uses a private key of a session's token. Another token in the slot would have another key.
     ///
     /// - Parameters:
-    ///   - generation: which token it is.
-    ///   - pin: what was given for this one use.
+    ///   - generation: the generation of the session's token.
+    ///   - pin: the PIN that was given for this one use.
     /// - Throws: `CKR_DEVICE_REMOVED` where that token is out.
     func perform(
         _ action: TokenOperation.Action, with key: CryptokiObject, of generation: Int, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret
 
-    /// The bytes of a secret key of the token, for a use and not to be told.
+    /// The bytes of a secret key of the token, for its use, even where they must not be revealed.
     func keyBytes(of key: CryptokiObject) throws(CryptokiError) -> Secret
 
     // MARK: Writing
@@ -148,7 +147,7 @@ extension Slot {
 
     func endWaits() {}
 
-    /// Judges a mechanism before the key that it is to be used with.
+    /// Checks a mechanism, before the key is checked.
     ///
     /// - Throws: `CKR_MECHANISM_INVALID`.
     func require(_ mechanism: CK_MECHANISM_TYPE, for use: CK_FLAGS) throws(CryptokiError) {

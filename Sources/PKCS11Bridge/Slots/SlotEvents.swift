@@ -2,7 +2,7 @@ internal import CCryptoki
 internal import Synchronization
 internal import TokenKit
 
-/// The slots that a card was put into or taken out of since a program last asked. PKCS #11 §5.5.4.
+/// The slots into which a card was inserted, or from which one was removed, since the program last asked. PKCS #11 §5.5.4.
 final class SlotEvents: Sendable {
     private let slots: SlotTable
     private let state = Mutex(State())
@@ -19,7 +19,7 @@ final class SlotEvents: Sendable {
         self.slots = slots
     }
 
-    /// - Parameter watch: reports what happens to readers until its monitor is cancelled, on the program's own thread.
+    /// - Parameter watch: reports events of readers until its monitor is cancelled, on the program's own thread.
     /// - Throws: `CKR_NO_EVENT`, `CKR_CRYPTOKI_NOT_INITIALIZED`.
     func next(
         blocking: Bool, watch: (ReaderMonitor, (ReaderEvent) -> Void) -> Void = { $0.run($1) }
@@ -36,7 +36,8 @@ final class SlotEvents: Sendable {
         var found: CK_SLOT_ID?
         if mayWait {
             watch(monitor) { _ in
-                // What happens at once is told one by one, also after the end: the slots that are left wait for the next call.
+                // Simultaneous events come one by one, even after the monitor was cancelled. The remaining slots wait for the
+                // next call.
                 guard found == nil else { return }
                 look()
                 found = take()
@@ -58,7 +59,7 @@ final class SlotEvents: Sendable {
 
     var haveBegun: Bool { state.withLock { $0.seen != nil } }
 
-    /// Takes the first slots that a program was told of for the state before any event.
+    /// Sets the state before any event to that of the first list which the program was given.
     func begin(with slots: [(CK_SLOT_ID, ReaderOccupancy)]) {
         state.withLock { state in
             if state.seen == nil { state.seen = Dictionary(slots) { $1 } }
@@ -69,13 +70,13 @@ final class SlotEvents: Sendable {
         let now = slots.known().map { ($0.id, $0.occupancy) }
         state.withLock { state in
             let earlier = state.seen
-            // A reader that was plugged out holds nothing.
+            // A reader that was unplugged has no card.
             var current = earlier?.mapValues { ReaderOccupancy(hasCard: false, changeCount: $0.changeCount) } ?? [:]
             for (id, occupancy) in now { current[id] = occupancy }
             if let earlier {
                 let changed = current.filter { id, occupancy in
                     let before = earlier[id] ?? ReaderOccupancy(hasCard: false)
-                    // A service that was started anew counts from the beginning.
+                    // A restarted service counts from the beginning.
                     return before.hasCard != occupancy.hasCard
                         || occupancy.hasCard && occupancy.changeCount > before.changeCount
                 }

@@ -6,8 +6,8 @@ internal import TokenKit
 
 /// The slots: one for each reader, in the readers' order, then one for each keychain of the search list.
 ///
-/// A slot's id follows from its name, so that configuration files may have it: readers have ids below 0x10000, keychains
-/// those from there on. A reader that is plugged in again has the slot that it had.
+/// A slot's id follows from its name, so that configuration files can refer to it: readers have ids below 0x10000, keychains from
+/// there on. A reader that is plugged in again gets its former slot.
 final class SlotTable: Sendable {
     private let process: ProcessKeychains
     private let filter: TokenFilter
@@ -18,9 +18,9 @@ final class SlotTable: Sendable {
 
     private struct State {
         var slots: [CK_SLOT_ID: any Slot] = [:]
-        /// The list that programs are given, in its order.
+        /// The slots of the list that programs are given, in its order.
         var present: [CK_SLOT_ID] = []
-        /// Whether the readers are in the table, as far as the service knows them.
+        /// Whether the table has the readers that the card service knows.
         var hasReaders = false
     }
 
@@ -35,16 +35,16 @@ final class SlotTable: Sendable {
         self.log = log
     }
 
-    /// The slots that are there.
+    /// The present slots.
     ///
-    /// - Parameter refreshing: whether to look which there are; the standard lets the list lose some only then.
+    /// - Parameter refreshing: whether to look for slots again. The standard lets the list lose slots only then.
     func all(refreshing: Bool) -> [any Slot] {
         if refreshing || !state.withLock({ $0.hasReaders }) { refresh(keepingAll: !refreshing) }
         return list
     }
 
-    /// The slots of the list, and those that have come since. A reader that is gone, as all are while there is no service, is a
-    /// slot without a token until a program asks for the list anew.
+    /// The slots of the list, and new ones. A reader that is gone, as all are without the card service, stays a slot without a
+    /// token until the program asks for the list again.
     func known() -> [any Slot] {
         refresh(keepingAll: true)
         return list
@@ -60,13 +60,13 @@ final class SlotTable: Sendable {
     /// - Throws: `CKR_SLOT_ID_INVALID`.
     func slot(_ id: CK_SLOT_ID) throws(CryptokiError) -> any Slot {
         if let slot = state.withLock({ $0.slots[id] }) { return slot }
-        // Programs keep ids in configuration files, and use them without a look at the list.
+        // Programs keep ids in configuration files, and use them without asking for the list.
         refresh(keepingAll: true)
         guard let slot = state.withLock({ $0.slots[id] }) else { throw CryptokiError(CKR_SLOT_ID_INVALID) }
         return slot
     }
 
-    /// Keeps no card and no file any more.
+    /// Releases all cards and keychains.
     func letGo() {
         let slots = state.withLock { state in
             let slots = Array(state.slots.values)
@@ -96,7 +96,7 @@ final class SlotTable: Sendable {
                 let id = SlotTable.id(of: keychain.path, in: CryptokiSlotName.keychains, among: state.slots)
                 present.append(id)
                 let known = state.slots[id] as? KeychainSlot
-                // Another file in the same place, as a restored backup is, is another token.
+                // Another file in the same place, such as a restored backup, is another token.
                 if let known, known.keychain === keychain { continue }
                 state.slots[id] = KeychainSlot(id, keychain, promptPolicy, after: known)
             }
@@ -117,7 +117,7 @@ final class SlotTable: Sendable {
         }
     }
 
-    /// The id of a name: the one that it has everywhere, or the next that no other name has.
+    /// The id of a name: the number that follows from it, or the next one that no other name has.
     private static func id(
         of name: String, in range: Range<CK_SLOT_ID>, among slots: [CK_SLOT_ID: any Slot]
     ) -> CK_SLOT_ID {

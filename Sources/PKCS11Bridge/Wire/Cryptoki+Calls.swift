@@ -30,9 +30,9 @@ package struct CallResult: ~Copyable {
 }
 
 extension Cryptoki {
-    /// Answers a call as the function of the standard does. Every failure is an answer.
+    /// Answers a call as the function of the standard does. A failure is an answer too.
     ///
-    /// - Parameter secrets: those of the call's message.
+    /// - Parameter secrets: the secrets of the call's message.
     package func result(of call: PKCS11Call, secrets: consuming Secret) -> CallResult {
         var reader = SecretReader(secrets)
         var result: CallResult
@@ -107,7 +107,7 @@ extension Cryptoki {
         }
     }
 
-    /// Text of a structure's field, with blanks behind it. PKCS #11 §3.1.
+    /// The text of a structure's field, padded with blanks. PKCS #11 §3.1.
     private func blankPadded(_ text: String, _ count: Int) -> [UInt8] {
         let bytes = Array(CryptokiText.cut(text, to: count).utf8)
         return bytes + Array(repeating: UInt8(ascii: " "), count: count - bytes.count)
@@ -179,7 +179,7 @@ extension Cryptoki {
     }
 }
 
-/// The arguments of a call, which a client may have made up.
+/// The arguments of a call. They are not trusted, since any program may be the client.
 struct CallArguments {
     private let call: PKCS11Call
 
@@ -235,7 +235,7 @@ extension MechanismRequest {
                 type, .pss(hash: CK_ULONG(numbers[0]), mgf: CK_ULONG(numbers[1]), saltLength: CK_ULONG(numbers[2])))
         case (.oaep, 3, 1):
             let (source, label) = (CK_ULONG(numbers[2]), strings[0])
-            // 0 is what some programs say where there is none.
+            // Some programs give 0 where there is no label.
             guard source == CKZ_DATA_SPECIFIED || source == 0 && label.isEmpty else {
                 throw CryptokiError(CKR_MECHANISM_PARAM_INVALID, "an unknown source of the label")
             }
@@ -243,7 +243,7 @@ extension MechanismRequest {
         case (.keyExchange, 1, 2):
             self.init(type, .agreement(kdf: CK_ULONG(numbers[0]), sharedInfo: strings[0], publicData: strings[1]))
         case (.cipher(.ctr), 1, 1): self.init(type, .counter(bits: CK_ULONG(numbers[0]), block: strings[0]))
-        // How many bits the nonce has is said by its length: programs that leave the second field away are many.
+        // The nonce's length in bytes counts. Many programs leave out the field with its length in bits.
         case (.cipher(.gcm), 2, 2):
             self.init(type, .gcm(nonce: strings[0], associatedData: strings[1], tagBits: CK_ULONG(numbers[1])))
         case (.hmac, 1, 0): self.init(type, .codeLength(CK_ULONG(numbers[0])))

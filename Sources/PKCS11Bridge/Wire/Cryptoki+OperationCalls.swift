@@ -3,7 +3,7 @@ internal import SecureBytes
 internal import Synchronization
 internal import Wire
 
-// Objects, and what is done with keys: calls of PKCS #11 §5.7 to §5.14.
+// Calls about objects and operations with keys. PKCS #11 §5.7 to §5.14.
 extension Cryptoki {
     func objectResult(of call: CallArguments, _ secrets: inout SecretReader) throws(CryptokiError) -> CallResult {
         let session = try call.number(0)
@@ -23,7 +23,7 @@ extension Cryptoki {
         return CallResult()
     }
 
-    /// Tells every attribute that it can; of several failures the first is returned. PKCS #11 §5.7.5.
+    /// Gives every attribute that can be told; of several failures the first is returned. PKCS #11 §5.7.5.
     private func attributes(of call: CallArguments) throws(CryptokiError) -> CallResult {
         let reader = try reader(of: call.number(1), in: call.number(0))
         let wanted = call.numbers.dropFirst(2)
@@ -58,7 +58,7 @@ extension Cryptoki {
         return result
     }
 
-    /// Bytes of an object's attributes that are told with the first that is asked for.
+    /// The most bytes of an object's attributes that are sent with the first one that is asked for.
     private static let attributesInAdvance = 16 << 10
 
     // MARK: Operations
@@ -108,7 +108,7 @@ extension Cryptoki {
         return CallResult()
     }
 
-    /// Begins an operation, or without a mechanism ends the one there is.
+    /// Begins an operation, or without a mechanism ends the present one.
     private func begin(_ call: CallArguments) throws(CryptokiError) {
         let (session, key) = (try call.number(0), try call.number(1))
         guard call.hasMechanism else {
@@ -142,7 +142,7 @@ extension Cryptoki {
 
     /// Begins a signature whose `C_SignInit` the module has answered and sent with the data.
     ///
-    /// - Throws: codes of `C_Sign` alone. PKCS #11 §5.13.2.
+    /// - Throws: only return values of `C_Sign`. PKCS #11 §5.13.2.
     private func beginLate(_ call: CallArguments) throws(CryptokiError) {
         do throws(CryptokiError) {
             try signInit(call.number(0), call.mechanism(), key: call.number(3))
@@ -156,9 +156,9 @@ extension Cryptoki {
         }
     }
 
-    /// The function's answer to data that follows in parts, before any part is taken.
+    /// The function's answer before data that follows in parts.
     ///
-    /// - Returns: nil where the data is there.
+    /// - Returns: nil where the call has the data itself.
     private func lengthBeforeData(_ call: CallArguments) throws(CryptokiError) -> CallResult? {
         guard call.isBeforeData else { return nil }
         let length = try outputLength(of: call.function, call.count(1), in: call.number(0))
@@ -169,10 +169,9 @@ extension Cryptoki {
         return CallResult([CK_ULONG(length)])
     }
 
-    /// The maximum output length of a function that takes its data at once. The parts that follow are parts of this one
-    /// call.
+    /// The maximum output length of a function that takes its data at once. The parts that follow belong to this one call.
     ///
-    /// - Parameter count: how long the data is.
+    /// - Parameter count: the length of the data.
     /// - Throws: `CKR_OPERATION_NOT_INITIALIZED`; `CKR_OPERATION_ACTIVE` where a part has come already, which ends the operation.
     private func outputLength(
         of function: PKCS11Function, _ count: Int, in handle: CK_SESSION_HANDLE
@@ -231,7 +230,7 @@ extension CallResult {
 }
 
 extension Cryptoki.ObjectReader {
-    /// The object's attributes that are no secrets, each behind its type and its length; empty where they are too long.
+    /// The object's attributes that are not secret, each after its type and its length; empty where they are longer than `limit`.
     fileprivate func attributeList(atMost limit: Int) -> [UInt8] {
         let attributes = entry.object.attributes
         guard attributes.values.reduce(0, { $0 + $1.count + 12 }) <= limit else { return [] }
@@ -245,7 +244,7 @@ extension Cryptoki.ObjectReader {
 
     /// The value of an attribute, in memory that is wiped.
     ///
-    /// - Throws: what the object refuses it with.
+    /// - Throws: the object's refusal.
     fileprivate func secret(_ type: CK_ATTRIBUTE_TYPE) throws(CryptokiError) -> Secret {
         switch try value(type) {
         case .value(let bytes): return Secret(copying: bytes.span)

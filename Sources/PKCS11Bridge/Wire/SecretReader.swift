@@ -2,7 +2,7 @@ internal import CCryptoki
 internal import SecureBytes
 internal import Wire
 
-/// Takes the secrets of a call's message one after the other.
+/// Reads the secrets of a call's message one after the other.
 struct SecretReader: ~Copyable {
     private let secrets: Secret
     private var position = 0
@@ -27,7 +27,7 @@ struct SecretReader: ~Copyable {
     /// All that is left, as a secret.
     mutating func rest() throws(CryptokiError) -> Secret { try secret(UInt64(remaining)) }
 
-    /// Input that is no secret by itself.
+    /// Input that need not be kept as a secret.
     mutating func bytes(_ count: UInt64) throws(CryptokiError) -> [UInt8] {
         let length = try take(count)
         let bytes = secrets.bytes.extracting(position - length..<position)

@@ -1,12 +1,12 @@
 internal import Platform
 internal import TokenKit
 
-/// A module in use: its name and its place.
+/// A module in use: its name and its file.
 public struct ConfiguredModule: Hashable, Sendable {
     /// The name in p11-kit: that of its `.module` file, or that of the module's own file.
     public let name: String
 
-    /// Its file; nil for one that p11-kit has elsewhere (`remote:`), and finds by the name.
+    /// The module's file; nil for a module that p11-kit reaches elsewhere (`remote:`), and finds by the name.
     public let path: String?
 
     public init(name: String, path: String?) {
@@ -14,7 +14,7 @@ public struct ConfiguredModule: Hashable, Sendable {
         self.path = path
     }
 
-    /// One named by its file.
+    /// A module named by its file.
     public init(path: String) {
         let file = path.split(separator: "/").last.map(String.init) ?? path
         self.init(name: file.hasSuffix(".so") ? String(file.dropLast(3)) : file, path: path)
@@ -26,7 +26,7 @@ public struct ConfiguredModule: Hashable, Sendable {
     /// A command of another program that uses the module.
     var test: String { "p11tool \(path.map { "--provider \($0) " } ?? "")--list-tokens" }
 
-    /// Whether its tokens are only cards in readers of the PC/SC service: OpenSC's modules, and Yubico's.
+    /// Whether the module's tokens are only cards in PC/SC readers, as with OpenSC's modules and Yubico's.
     var readsCardsAlone: Bool {
         ["opensc-pkcs11.so", "onepin-opensc-pkcs11.so", "libykcs11.so"].contains { file.hasPrefix($0) }
     }
@@ -38,8 +38,8 @@ public struct ConfiguredModule: Hashable, Sendable {
 
     // MARK: In URIs
 
-    /// Whether a name is what p11-kit calls it or that of its file, with `lib` and `.so` or without. RFC 7512 §2.3 wants it
-    /// without, in whatever case.
+    /// Whether a name is the module's in p11-kit or that of its file, with or without `lib` and `.so`, regardless of letter case.
+    /// RFC 7512 §2.3 wants the name without them.
     func isNamed(_ other: String) -> Bool {
         let wanted = ConfiguredModule.bareName(other[...])
         return ConfiguredModule.bareName(name[...]) == wanted
@@ -52,7 +52,7 @@ public struct ConfiguredModule: Hashable, Sendable {
         return String(start.hasSuffix(".so") ? start.dropLast(3) : start)
     }
 
-    /// Whether a path is that of its file, or of the folder that this is in.
+    /// Whether a path is that of the module's file, or of the folder that the file is in.
     func isAt(_ other: String) -> Bool {
         guard let path, let wanted = resolvedPath(other) else { return path == other }
         let folder = path.split(separator: "/").dropLast().joined(separator: "/")
@@ -61,7 +61,7 @@ public struct ConfiguredModule: Hashable, Sendable {
 }
 
 extension [ConfiguredModule] {
-    /// Each file once, under the first name it has: its tokens would be seen twice, and hold two logins.
+    /// The modules with each file once, under its first name. A file loaded twice would show its tokens twice, with two logins.
     var oncePerFile: (modules: [ConfiguredModule], others: [(module: ConfiguredModule, first: ConfiguredModule)]) {
         var firsts: [String: ConfiguredModule] = [:]
         var modules: [ConfiguredModule] = []

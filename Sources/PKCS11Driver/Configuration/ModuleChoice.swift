@@ -12,7 +12,7 @@ public struct ModuleChoice: Sendable {
     }
 
     /// - Parameters:
-    ///   - program: what p11-kit's configuration calls the program.
+    ///   - program: the program's name in p11-kit's configuration.
     ///   - configuration: `$XDG_CONFIG_HOME`.
     ///   - text: the value of ``variable``; nil where it is not set.
     public init(program: String, configuration: String, text: String?) {
@@ -24,7 +24,7 @@ public struct ModuleChoice: Sendable {
         self.text = text
     }
 
-    /// Whether the environment names them.
+    /// Whether the environment names the modules.
     public var isMade: Bool { text != nil }
 
     /// The modules that the environment names, else all that p11-kit has; each file once.
@@ -37,7 +37,7 @@ public struct ModuleChoice: Sendable {
 
     /// The modules of these names, each file once.
     ///
-    /// - Parameter names: what p11-kit calls them, or their files, which have a slash in their paths.
+    /// - Parameter names: names in p11-kit, or paths of files, which have a slash in them.
     /// - Throws: ``Unknown`` for a name that p11-kit does not have.
     public func modules(named names: [String]) throws(Unknown) -> [ConfiguredModule] {
         let configured = names.allSatisfy { $0.contains("/") } ? [] : p11Kit.allModules().modules

@@ -3,8 +3,8 @@ internal import TokenKit
 
 /// The modules that p11-kit has configured for this program. pkcs11.conf(5)
 ///
-/// libp11-kit tells of none that it has not loaded into the process, which is what must not happen here; so its files are
-/// read: `NAME.module` of the user, of the system and of packages, where the first that has a field says it.
+/// libp11-kit lists only modules that it has loaded into the process, which must not happen here. So its files are read:
+/// `NAME.module` of the user, of the system and of packages. The first file that has a field sets it.
 public struct P11KitConfiguration: Sendable {
     /// The program's name in `enable-in` and `disable-in`.
     private let program: String
@@ -38,7 +38,7 @@ public struct P11KitConfiguration: Sendable {
                 modules: ["/usr/lib/\(architecture)/pkcs11", "/usr/lib64/pkcs11", "/usr/lib/pkcs11"])
         }
 
-        /// Debian's name for it in paths.
+        /// Debian's name of the architecture in paths.
         private static var architecture: String {
             #if arch(x86_64)
                 "x86_64-linux-gnu"
@@ -55,7 +55,7 @@ public struct P11KitConfiguration: Sendable {
         self.folders = folders
     }
 
-    /// The modules, those of the highest priority first, then by name, each file once; and why others are left out.
+    /// The modules by descending priority, then by name, each file once; and the reasons for which others are left out.
     public func modules() -> (modules: [ConfiguredModule], leftOut: [LeftOut]) {
         let (all, leftOut) = allModules()
         let (modules, others) = all.oncePerFile
@@ -183,6 +183,6 @@ public struct P11KitConfiguration: Sendable {
         return count >= 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
     }
 
-    /// Bytes; what comes after them is not read.
+    /// The bytes of a file that are read; the rest is ignored.
     private static let maximumLength = 64 << 10
 }

@@ -1,6 +1,6 @@
 internal import SecureBytes
 
-/// A message that does not hold what its kind of message holds.
+/// The error of a message that lacks a field of its kind, or has another value in it.
 struct MalformedMessage: Error {}
 
 /// A value that goes over the socket between host and worker, as fields one after the other.
@@ -53,7 +53,7 @@ struct FieldReader {
         return Array(rest.prefix(count))
     }
 
-    /// Bytes that are no UTF-8 are replaced: they are for people to read.
+    /// Replaces bytes that are not UTF-8, since the text is for people.
     mutating func text() throws(MalformedMessage) -> String {
         String(decoding: try string(), as: UTF8.self)
     }

@@ -15,8 +15,8 @@ struct Message: ~Copyable {
 struct MessageSocket {
     let descriptor: Int32
 
-    /// A descriptor of the other side's process, which tells of its end even where a child of it holds the socket; -1
-    /// without one.
+    /// A descriptor of the other side's process, which shows the process's end even where a child of it holds the socket; -1 for
+    /// none.
     var process: Int32 = -1
 
     enum Failure: Error {
@@ -32,7 +32,7 @@ struct MessageSocket {
     static let maximumSecret = 64 << 10
     private static let headerLength = 8
 
-    /// - Parameter deadline: until when the other side may take to read; nil for ever.
+    /// - Parameter deadline: the time until which the other side may read; nil for ever.
     func send(
         _ fields: [UInt8], _ secret: borrowing Secret, by deadline: ContinuousClock.Instant?
     ) throws(Failure) {
@@ -44,7 +44,7 @@ struct MessageSocket {
         try write(secret.bytes, deadline)
     }
 
-    /// - Parameter deadline: until when the whole message has to be there; nil for ever.
+    /// - Parameter deadline: the time by which the whole message must arrive; nil for ever.
     func receive(by deadline: ContinuousClock.Instant?) throws(Failure) -> Message {
         let header = try read(MessageSocket.headerLength, deadline)
         let count = Int(bigEndianBytes: header.prefix(4))

@@ -12,7 +12,7 @@ struct ModuleTokenInfo: Hashable {
     let firmware: String
 }
 
-/// An object on a token; empty where it lacks an attribute.
+/// An object on a token. Fields are empty where the object lacks the attribute.
 struct ModuleObject: Hashable {
     var objectClass: UInt64
     var id: [UInt8] = []
@@ -39,7 +39,7 @@ struct ModuleObject: Hashable {
 
 /// The reason that the module did not do a request.
 struct ModuleFailure: Error, Hashable {
-    /// The module's return value; 0 where it was not asked.
+    /// The module's return value; 0 where the module cannot be used.
     let code: UInt64
     /// The function of the module, or the fault that was found.
     let what: String

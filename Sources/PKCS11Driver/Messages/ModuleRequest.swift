@@ -1,8 +1,8 @@
 /// A host's request to a worker. A PIN goes beside it, in memory that is wiped.
 enum ModuleRequest: Hashable {
-    /// The tokens that are there: `[ModuleTokenInfo]`.
+    /// The present tokens: `[ModuleTokenInfo]`.
     case tokens
-    /// One token, if it is still there: `ModuleTokenInfo`.
+    /// The token in a slot, if it is still present: `ModuleTokenInfo`.
     case token(slot: UInt64)
     /// The visible objects of a token, which are more after a login: `[ModuleObject]`.
     case objects(slot: UInt64)
@@ -23,9 +23,9 @@ struct KeyUse: Hashable {
     /// The key's `CKA_ID`, or its `CKA_LABEL` where it has none.
     let id: [UInt8]
     let label: [UInt8]
-    /// The DER of its `SubjectPublicKeyInfo`, which tells it from others of its id.
+    /// The DER of the key's `SubjectPublicKeyInfo`, which tells the key from others of its id.
     let publicKey: [UInt8]
-    /// The mechanisms that can do it, of which the first that the token offers is taken.
+    /// The mechanisms that can do the operation. The first that the token offers is used.
     let candidateMechanisms: [KeyMechanism]
     /// Bytes of a derived secret.
     var length: UInt64 = 0

@@ -3,7 +3,7 @@ internal import SecureBytes
 internal import Synchronization
 internal import TokenKit
 
-/// The way to a module: its worker, started when it is first asked, and again after it ended.
+/// The access to a module through its worker, which is started with the first request, and again after it ended.
 final class ModuleHost: Sendable {
     let module: ConfiguredModule
     private let program: WorkerProgram
@@ -11,15 +11,14 @@ final class ModuleHost: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// The tokens that were seen last, believed for as long as the look took: a slow module is not asked all the
-        /// time.
+        /// The tokens of the last listing, valid for as long as the listing took: a slow module is not asked all the time.
         var seen: (tokens: [ModuleTokenInfo], until: ContinuousClock.Instant)?
         var worker: WorkerProcess?
-        /// The number of the worker's run. The next run knows nothing of the state that one had, a PIN above all.
+        /// The number of the worker's run. A new run has none of the former one's state, such as a login.
         var run = 0
         /// The number of runs in a row that ended without an answer.
         var endsInARow = 0
-        /// Until when it is left alone, and what everybody is told who asks meanwhile.
+        /// The end of the time for which the module is left alone, and the error of calls until then.
         var rest: (end: ContinuousClock.Instant, reason: TokenError)?
     }
 
@@ -31,11 +30,10 @@ final class ModuleHost: Sendable {
 
     /// The PINs that tokens have refused, which are not sent again.
     ///
-    /// Most modules do not tell how many tries are left: a PIN that is refused here may be right by the next run, and no file
-    /// keeps it.
+    /// Most modules do not tell how many tries are left, so that a refused PIN may be right by the next run: no file keeps it.
     let rejectedPINs = VolatileTokenMemory()
 
-    /// The tokens that are there.
+    /// The present tokens.
     func tokens() throws(TokenError) -> (answer: [ModuleTokenInfo], run: Int) {
         if let seen = seen() { return seen }
         let start = ContinuousClock.now
@@ -48,7 +46,7 @@ final class ModuleHost: Sendable {
         return found
     }
 
-    /// The token in a slot, as it was seen a moment ago.
+    /// The token in a slot, from the last listing while that is valid.
     func recentToken(in slot: UInt64, run: Int) throws(TokenError) -> ModuleTokenInfo {
         guard let seen = seen(), seen.run == run, let token = seen.answer.first(where: { $0.slot == slot }) else {
             return try token(in: slot, run: run)
@@ -66,7 +64,7 @@ final class ModuleHost: Sendable {
     /// The module's answer.
     ///
     /// - Parameters:
-    ///   - run: the run that is meant; nil for any, also a new one.
+    ///   - run: the expected run of the worker; nil for any, also a new one.
     ///   - pin: empty for none.
     /// - Returns: the answer, and which run of the worker gave it.
     /// - Throws: ``TokenError`` as the module's code means it; `.card(.communication)` where the worker ended or did not
@@ -81,7 +79,7 @@ final class ModuleHost: Sendable {
 
     /// Has the module use a key, and post-processes the result as the mechanism requires.
     ///
-    /// - Parameter isTyped: whether the token is to ask for the PIN by itself.
+    /// - Parameter isTyped: whether the token is to ask for the PIN itself.
     func perform(
         _ use: ModuleKeyUse, slot: UInt64, in run: Int, _ pin: borrowing Secret = Secret(capacity: 0) { _ in },
         isTyped: Bool = false

@@ -3,12 +3,12 @@ internal import Glibc
 internal import Platform
 internal import SecureBytes
 
-/// One run of a worker. When the value ends, the worker does.
+/// One run of a worker. The worker ends with this object.
 final class WorkerProcess: Sendable {
     private let process: pid_t
     private let socket: MessageSocket
 
-    /// - Throws: ``ModuleFailure`` where it cannot be started.
+    /// - Throws: ``ModuleFailure`` where the program cannot be started.
     init(_ program: WorkerProgram, module: String) throws(ModuleFailure) {
         var descriptors: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -67,7 +67,7 @@ final class WorkerProcess: Sendable {
         return ""
     }
 
-    /// The way in which the worker ended, if it has; it can still be waited for.
+    /// The way in which the worker ended; nil while it runs. The process stays for a later wait.
     private func hasEnded() -> String? {
         var code: Int32 = 0
         var status: Int32 = 0

@@ -1,8 +1,8 @@
 /// The program that is started as a worker. It calls ``ModuleWorker/run(_:)`` with its arguments.
 public struct WorkerProgram: Hashable, Sendable {
-    /// Its file, or a name to be looked up in `PATH`.
+    /// The program's file, or a name to be looked up in `PATH`.
     public let path: String
-    /// The program's arguments, its name first; what tells which module it is comes after them.
+    /// The program's arguments, its name first. The module's name or file is appended to them.
     public let arguments: [String]
 
     public init(path: String, arguments: [String]) {
@@ -10,11 +10,11 @@ public struct WorkerProgram: Hashable, Sendable {
         self.arguments = arguments
     }
 
-    /// `tokenctl`, which serves a module where it is asked to.
+    /// `tokenctl`, which serves a module where its arguments ask for it.
     ///
     /// - Parameters:
     ///   - path: its file, or a name to be looked up in `PATH`.
-    ///   - program: what p11-kit's configuration calls the program that uses the module.
+    ///   - program: the name in p11-kit's configuration of the program that uses the module.
     public static func tokenctl(at path: String, for program: String = "tokenctl") -> WorkerProgram {
         WorkerProgram(path: path, arguments: ["tokenctl", flag, program])
     }
@@ -35,7 +35,7 @@ public struct WorkerPatience: Hashable, Sendable {
     public var listing: Duration
     /// The limit of a login and of a key's use: a person may have to touch the token, or to type on it.
     public var use: Duration
-    /// The rest of the run, for a command; what runs on tries again after it.
+    /// The pause after a worker gave no answer. Most commands end before it; a longer run tries again after it.
     public var rest: Duration
 
     public init(listing: Duration = .seconds(15), use: Duration = .seconds(60), rest: Duration = .seconds(300)) {

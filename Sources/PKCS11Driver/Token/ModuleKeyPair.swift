@@ -7,13 +7,13 @@ struct ModuleKeyPair {
     let label: [UInt8]
     let publicKey: PublicKey
 
-    /// Nil where it does not show itself.
+    /// Nil where the module does not show the private key.
     var privateKey: ModuleObject?
 
-    /// Whether a certificate alone tells of it.
+    /// Whether only a certificate points to the key.
     var isPresumed = false
 
-    /// The keys with known public halves, first those that are visible before a login, too.
+    /// The keys with known public halves. Keys with a public key object, which is visible before a login too, come first.
     ///
     /// - Parameter certified: the public keys in certificates, by their ids.
     static func all(_ objects: [ModuleObject], certified: [(id: [UInt8], key: PublicKey?)]) -> [ModuleKeyPair] {

@@ -10,7 +10,7 @@ struct ModuleKeyUse {
     private let action: TokenOperation.Action
     private let key: PublicKey
 
-    /// - Throws: ``TokenError`` `.invalidArgument` for what the key cannot do or does not fit it.
+    /// - Throws: ``TokenError`` `.invalidArgument` for an operation that the key cannot do, or input that does not fit the key.
     init(_ action: TokenOperation.Action, _ key: ModuleKey) throws(TokenError) {
         (self.action, self.key) = (action, key.publicKey)
         do throws(CryptoError) {
@@ -43,7 +43,7 @@ struct ModuleKeyUse {
                 return use(
                     .sign, [raw, KeyMechanism(.pss(nil), input, digest, mgf1: mgf1, saltLength: saltLength)])
             }
-            // More modules offer PKCS#1 than raw RSA, and the block tells when that is what is meant.
+            // More modules offer PKCS#1 than raw RSA, and the block shows whether its padding is that of PKCS#1.
             guard let content = content(ofPKCS1: block) else { return use(.sign, [raw]) }
             return use(.sign, [KeyMechanism(.signature(.rsaPKCS1(nil)), content), raw])
         case (.sign(let algorithm, let input), .ecP256), (.sign(let algorithm, let input), .ecP384),
@@ -63,7 +63,7 @@ struct ModuleKeyUse {
             case .raw: return use(.decrypt, [raw])
             case .pkcs1: return use(.decrypt, [raw, KeyMechanism(.encryption(.pkcs1), ciphertext)])
             case .oaep(let digest, let mgf1, let label):
-                // The worker is told no label.
+                // Requests to the worker have no field for a label.
                 guard label.isEmpty else { return use(.decrypt, [raw]) }
                 return use(.decrypt, [raw, KeyMechanism(.oaep, ciphertext, digest, mgf1: mgf1)])
             }
@@ -75,7 +75,7 @@ struct ModuleKeyUse {
         }
     }
 
-    /// Checks the module's result, and gives it the form of a token's answer.
+    /// Checks the module's result, and converts it to the form of a token's answer.
     func finish(_ made: consuming Secret, _ candidate: KeyMechanism) throws(TokenError) -> Secret {
         do throws(CryptoError) {
             switch (action, key.kind) {
@@ -103,7 +103,7 @@ struct ModuleKeyUse {
     private func isRight(
         _ signature: borrowing Secret, _ algorithm: SignatureAlgorithm, _ input: [UInt8]
     ) throws(CryptoError) -> Bool {
-        // The salt was random, and is another in another block.
+        // PSS blocks differ by their random salt, so that the signature is verified instead of compared.
         if case .rsaPSS(let digest, let mgf1, _) = algorithm {
             let scheme = SignatureAlgorithm.rsaPSS(digest, mgf1: mgf1, saltLength: nil)
             return try key.verify(signature.copied(), digest: input, using: scheme)
@@ -119,8 +119,7 @@ struct ModuleKeyUse {
         guard count == wanted else { throw CryptoError(.invalidLength, "\(count) bytes, not \(wanted)") }
     }
 
-    /// The content of a block for a signature by PKCS#1 v1.5: `00 01 FF … FF 00` before it, eight `FF` at least. RFC
-    /// 8017 §9.2.
+    /// The content of a PKCS#1 v1.5 signature block, which follows `00 01 FF … FF 00` with at least eight `FF`. RFC 8017 §9.2.
     private static func content(ofPKCS1 block: [UInt8]) -> [UInt8]? {
         guard block.starts(with: [0x00, 0x01]) else { return nil }
         let rest = block.dropFirst(2).drop { $0 == 0xFF }
@@ -142,7 +141,7 @@ extension KeyMechanism {
 }
 
 extension Secret {
-    /// The number with as many zeros before it as it lacks: some modules leave them out.
+    /// The number, padded with leading zeros, which some modules leave out.
     fileprivate consuming func filled(to length: Int) throws(CryptoError) -> Secret {
         guard count <= length, count > 0 else { throw CryptoError(.invalidLength, "\(count) bytes, not \(length)") }
         guard count < length else { return self }

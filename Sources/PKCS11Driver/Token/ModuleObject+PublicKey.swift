@@ -2,7 +2,7 @@ internal import CCryptoki
 internal import SystemCrypto
 
 extension ModuleObject {
-    /// The public half of a key, of what its object tells; nil where that is not enough, or of no known kind.
+    /// The public half of a key, from the object's attributes; nil where they do not suffice, or the kind of key is unknown.
     var publicKey: PublicKey? {
         if !publicKeyInfo.isEmpty, let key = try? PublicKey(spki: publicKeyInfo) { return key }
         switch CK_KEY_TYPE(keyType) {
@@ -19,7 +19,7 @@ extension ModuleObject {
         }
     }
 
-    /// Whether the object may be a half of the key: no attribute of it says otherwise.
+    /// Whether the object may be a half of the key: none of its attributes contradicts the key.
     func fits(_ key: PublicKey) -> Bool {
         if let publicKey { return publicKey.keyHash == key.keyHash }
         switch key.kind {
@@ -35,10 +35,10 @@ extension ModuleObject {
         }
     }
 
-    /// Bytes; no token makes keys of less.
+    /// Bytes; no token makes shorter moduli.
     private static let shortestModulus = 64
 
-    /// By the DER of their object identifiers, RFC 5480 §2.1.1.1.
+    /// The curves by the DER of their object identifiers, RFC 5480 §2.1.1.1.
     private static let curves: [[UInt8]: KeyKind] = [
         [0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]: .ecP256,
         [0x06, 0x05, 0x2B, 0x81, 0x04, 0x00, 0x22]: .ecP384,

@@ -3,18 +3,17 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-/// The objects of a module's token as a token's inventory: a certificate and its key, where they have one id, are one
-/// object.
+/// The objects of a module's token as a token's inventory: a certificate and a key with the same id are one object.
 ///
-/// A module lists its objects in whatever order; here they have one, so that names stay the same from run to run.
+/// A module may list its objects in any order. They are sorted here, so that names stay the same from run to run.
 struct ModuleObjects: Sendable {
     let inventory: TokenInventory
 
-    /// The module's names of the private keys.
+    /// The attributes by which the module finds the private keys.
     let keys: [TokenObjectID: ModuleKey]
 
-    /// - Parameter hidesKeys: whether private keys show themselves only after a login. A certificate of somebody's own, or a
-    ///   public key, stands for one until then; that there is none the first use tells.
+    /// - Parameter hidesKeys: whether private keys are visible only after a login. Until then, an end entity's certificate or a
+    ///   public key stands for a private key. A missing private key shows at the first use.
     init(_ objects: [ModuleObject], hidesKeys: Bool) {
         let certificates = objects.filter { $0.objectClass == UInt64(CKO_CERTIFICATE) }
             .sorted { ModuleObjects.isInOrder(($0.id, $0.value), ($1.id, $1.value)) }
@@ -47,7 +46,7 @@ struct ModuleObjects: Sendable {
         keys = maker.keys
     }
 
-    /// By the id, then by the content.
+    /// Orders objects by the id, then by the content.
     static func isInOrder(_ left: (id: [UInt8], content: [UInt8]), _ right: (id: [UInt8], content: [UInt8])) -> Bool {
         guard left.id == right.id else { return left.id.lexicographicallyPrecedes(right.id) }
         return left.content.lexicographicallyPrecedes(right.content)
@@ -58,8 +57,8 @@ struct ModuleObjects: Sendable {
         var keys: [TokenObjectID: ModuleKey] = [:]
         private var names: Set<TokenObjectID> = []
 
-        /// - Parameter key: what is known of the key; without a private half it is none, once those show themselves. It keeps
-        ///   its name then, so that others do not lose theirs by a login.
+        /// - Parameter key: the known parts of the key. Where private keys are visible, a key without a private half is left out.
+        ///   Its name stays taken, so that a login does not change the names of others.
         mutating func add(
             _ id: [UInt8], _ label: [UInt8], certificate: [UInt8]?, _ key: ModuleKeyPair?, hidesKeys: Bool
         ) {
@@ -77,7 +76,7 @@ struct ModuleObjects: Sendable {
                     key: key.map { TokenKey($0, besides: own) }))
         }
 
-        /// The id in hexadecimal; a number after a stroke tells further ones of the same id.
+        /// The id in hexadecimal. Further objects of the same id, and objects without one, have a number after a slash.
         private func name(for id: [UInt8]) -> TokenObjectID {
             let name = TokenObjectID(Hex.encode(id).lowercased())
             if !id.isEmpty, !names.contains(name) { return name }
@@ -89,15 +88,15 @@ struct ModuleObjects: Sendable {
 }
 
 extension Certificate {
-    /// Whether the certificate is an end entity's rather than an issuer's of another one. A certificate that signs
-    /// itself, as `openssl req -x509` makes them, is an authority by its own word, though no other certificate's.
+    /// Whether the certificate is an end entity's rather than an issuer's of another one. A self-signed certificate from `openssl
+    /// req -x509` calls itself an authority, but has issued no other certificate.
     fileprivate func isSomebodysOwn(among others: [Certificate?]) -> Bool {
         guard isCA else { return true }
         return issuer == subject && !others.contains { $0.map { $0.issuer == subject && $0.der != der } ?? false }
     }
 }
 
-/// The attributes by which a module finds a private key, and its public half, which tells what the key can do.
+/// The attributes by which a module finds a private key, and its public half, which shows what the key can do.
 struct ModuleKey: Sendable {
     let id: [UInt8]
     let label: [UInt8]
@@ -105,9 +104,10 @@ struct ModuleKey: Sendable {
 }
 
 extension TokenKey {
-    /// A private key that does not show itself yet is believed to do what its kind can, and to be called what its public half is.
+    /// Describes a key. A private key that is not visible yet is assumed to do all that its kind can, and has its public half's
+    /// label.
     ///
-    /// - Parameter label: what its object is called.
+    /// - Parameter label: the object's label, which is not repeated as the key's.
     fileprivate init(_ pair: ModuleKeyPair, besides label: String) {
         let (publicKey, privateKey) = (pair.publicKey, pair.privateKey)
         func text(_ own: [UInt8], unless other: String) -> String? {

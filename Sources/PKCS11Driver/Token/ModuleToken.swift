@@ -11,7 +11,7 @@ extension ModuleHost {
     }
 }
 
-/// A token of a module: the facts that were read of it, and the requests to the module's worker.
+/// A token of a module: the facts that were read from it, and the requests to the module's worker.
 struct ModuleToken {
     private let host: ModuleHost
     private let info: ModuleTokenInfo
@@ -100,7 +100,7 @@ struct ModuleToken {
         _ = try host.ask(.logOut(slot: info.slot), in: run) { _ in () }
     }
 
-    /// Sends a PIN where it is not known to be wrong.
+    /// Sends a PIN, unless the PIN is known to be wrong.
     private mutating func presenting<Result: ~Copyable>(
         _ pin: borrowing PIN, _ lastTry: LastTry, _ pins: inout PINSession,
         _ body: (ModuleToken) throws(TokenError) -> Result
@@ -119,10 +119,10 @@ struct ModuleToken {
         do throws(TokenError) {
             let result = try body(self)
             pins.accepted(pin, as: .pin)
-            // A module tells of no count that would show it: a PIN that was wrong may have been set since.
+            // The PIN may have been changed since to one that was wrong before. Modules have no try counter that would show this.
             pins.forgetRejected(.pin)
             host.rejectedPINs.forgetRejected(.pin, of: info.id)
-            // Keys show themselves only now.
+            // Private keys are visible only now.
             objects = nil
             return result
         } catch  where error.code == .pinIncorrect {
@@ -174,7 +174,7 @@ extension ModuleTokenInfo {
         return has(CKF_USER_PIN_FINAL_TRY) ? 1 : nil
     }
 
-    /// Whether a PIN's length is within the module's limits. Modules with senseless limits take any.
+    /// Whether a PIN's length is within the module's limits. Limits that make no sense are ignored.
     func takesPIN(of length: Int) -> Bool {
         guard length > 0, maximumPINLength > 0, minimumPINLength <= maximumPINLength else { return length > 0 }
         return (minimumPINLength...maximumPINLength).contains(UInt64(length))

@@ -4,7 +4,7 @@ internal import TokenKit
 
 /// A slot of a module, and the token in it for as long as it stays there and the module's process runs.
 ///
-/// Calls from any number of threads queue here. The module's worker is what keeps other programs from the token, if anything.
+/// Calls from several threads queue here. Only the module itself can keep other programs from the token.
 final class ModuleTokenSlot: TokenBackend {
     let name: String
     let cryptokiName: CryptokiSlotName
@@ -19,7 +19,7 @@ final class ModuleTokenSlot: TokenBackend {
         var pins = PINSession()
     }
 
-    /// - Parameter pinTimeout: for how long a PIN counts that is presented now.
+    /// - Parameter pinTimeout: the time for which a PIN that is presented now stays valid.
     init(_ host: ModuleHost, _ token: ModuleTokenInfo, endingPINsAfter pinTimeout: @escaping @Sendable () -> Duration?)
     {
         let description = token.slotDescription
@@ -37,7 +37,7 @@ final class ModuleTokenSlot: TokenBackend {
     var isHeldElsewhere: Bool { false }
     var isInUse: Bool { state.withLockIfAvailable { _ in false } ?? true }
     func holds(_ insertion: TokenInsertion) -> Bool { (try? known(at: insertion)?.isThere()) ?? false }
-    /// The worker has a limit of its own.
+    /// Does nothing: requests to the worker have their own time limit.
     func endWaits() {}
     var tellsOfBlockedPINs: Bool { false }
 
@@ -52,7 +52,7 @@ final class ModuleTokenSlot: TokenBackend {
                 var token = try present(&state)
                 state.pins.endTerm(at: .now)
                 if state.pins.logoutPending { try logOut(&token, &state.pins) }
-                // The state of the token is kept also where the call fails half-way: it has been read by then.
+                // The token's state is kept also where the call fails half-way, since it was read before the failure.
                 defer {
                     state.token = token
                     if state.pins.wantsTerm { beginTerm(&state.pins) }
@@ -68,7 +68,7 @@ final class ModuleTokenSlot: TokenBackend {
         }
     }
 
-    /// Runs `body` with the token that is in by now.
+    /// Runs `body` with the token that is in the slot now, also after an exchange.
     private func read<Result: Sendable>(
         _ body: (inout ModuleToken, inout PINSession) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
@@ -107,7 +107,7 @@ final class ModuleTokenSlot: TokenBackend {
                 return state.pins.rest(at: .now)
             }
         } then: { [weak self] in
-            // A call logs out where that is pending.
+            // Every call performs a pending logout first.
             guard let self, let insertion = state.withLock({ $0.token?.insertion }) else { return }
             try? use(at: insertion) { (_, _) throws(TokenError) in }
         }
@@ -115,7 +115,7 @@ final class ModuleTokenSlot: TokenBackend {
 
     private func logOut(_ token: inout ModuleToken, _ pins: inout PINSession) throws(TokenError) {
         do throws(TokenError) { try token.logOut(&pins) } catch {
-            // A token that answers, and does not forget the PIN, would not do so the next time either.
+            // A token that answers with another error would not log out the next time either.
             if case .card = error.code { throw error }
         }
         pins.loggedOut()

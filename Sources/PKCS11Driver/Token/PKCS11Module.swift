@@ -3,12 +3,12 @@ public import TokenKit
 
 /// A PKCS #11 module of another maker, whose tokens are read as cards are.
 ///
-/// It runs in a worker, which is started when the first question is asked; that it crashes, hangs or answers nonsense is
-/// an error of that question.
+/// The module runs in a worker, which is started with the first request. Where the module crashes, hangs or answers nonsense, the
+/// request fails.
 public final class PKCS11Module: TokenModule {
     /// The name in p11-kit, or the file's name.
     public var name: String { configured.name }
-    /// Its file; nil for one that p11-kit has elsewhere.
+    /// The module's file; nil for a module that p11-kit reaches elsewhere.
     public var path: String? { configured.path }
     public var driver: String { PKCS11Module.driver }
     public var readsCardsAlone: Bool { configured.readsCardsAlone }
@@ -21,7 +21,8 @@ public final class PKCS11Module: TokenModule {
     private let pinTimeout: @Sendable () -> Duration?
     private let slots = Mutex<[UInt64: ModuleTokenSlot]>([:])
 
-    /// - Parameter pinTimeout: for how long a PIN counts that is given to one of its tokens now; nil for as long as that counts it.
+    /// - Parameter pinTimeout: the time for which a PIN that is given to a token now stays valid; nil for as long as the token
+    ///   accepts it.
     public init(
         _ configured: ConfiguredModule, worker: WorkerProgram, patience: WorkerPatience = WorkerPatience(),
         endingPINsAfter pinTimeout: @escaping @Sendable () -> Duration? = { nil }

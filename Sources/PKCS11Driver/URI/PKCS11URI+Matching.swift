@@ -38,7 +38,7 @@ extension PKCS11URI {
             && (library.version == nil || library.version == place.library?.version)
     }
 
-    /// The token that the URI of one names. Left-out fields are empty.
+    /// The token that a token's URI names. Fields that the URI leaves out are empty.
     package var wholeToken: Token {
         Token(
             label: token.label ?? "", manufacturer: token.manufacturer ?? "", serialNumber: token.serialNumber ?? "",
@@ -50,9 +50,9 @@ extension PKCS11URI {
         moduleName.map(module.isNamed) ?? true && modulePath.map(module.isAt) ?? true
     }
 
-    /// Whether an object is one of those that the URI names, on whatever token.
+    /// Whether an object is one of those that the URI names, on any token.
     ///
-    /// - Parameter other: what the object is, with all that is known of it.
+    /// - Parameter other: the object's known attributes.
     package func matches(_ other: Object) -> Bool {
         (object.id == nil || object.id == other.id) && (object.label == nil || object.label == other.label)
             && (object.kind == nil || object.kind == other.kind)
@@ -76,7 +76,8 @@ extension PKCS11URI.Token {
             model: .init(name.model))
     }
 
-    /// A card as the module of this package shows it, and another module's token as that does: its id is its URI.
+    /// A card's attributes as this package's module shows them. Another module's token has its own attributes, since its id is
+    /// its URI.
     package init(_ identity: TokenIdentity) {
         let uri = identity.id.driver == PKCS11Module.driver ? try? PKCS11URI(identity.id.description) : nil
         self = uri?.wholeToken ?? PKCS11URI.Token(CryptokiTokenName(identity))

@@ -1,12 +1,11 @@
 internal import SecureBytes
 
 extension PKCS11URI {
-    /// The file that the PIN is in; nil where the URI does not say.
+    /// The file that holds the PIN; nil where the URI names none.
     ///
-    /// RFC 7512 §2.4 leaves the form to the program: here it is a path, or a URI of the scheme `file` for this machine. RFC
-    /// 8089.
+    /// RFC 7512 §2.4 leaves the form to the program: here it is a path, or a `file` URI for this machine (RFC 8089).
     ///
-    /// - Throws: `.pinSource` for a command (`|…`), which a name of a key is not to run, and every other form.
+    /// - Throws: `.pinSource` for a command (`|…`), since a key's name must not run one, and for every other form.
     package func pinFile() throws(PKCS11URIError) -> String? {
         guard let pinSource else { return nil }
         guard !pinSource.hasPrefix("|") else {
@@ -30,7 +29,8 @@ extension PKCS11URI {
         return text
     }
 
-    /// The path of a URI, whose own percent signs are not those of the URI around it. RFC 3986 §2.1.
+    /// The path of a `file` URI, with its own percent-encoding decoded; that of the enclosing URI is decoded already. RFC 3986
+    /// §2.1.
     private static func decoded(_ text: Substring, of source: String) throws(PKCS11URIError) -> String {
         var (bytes, rest) = ([UInt8](), Array(text.utf8)[...])
         while let byte = rest.popFirst() {

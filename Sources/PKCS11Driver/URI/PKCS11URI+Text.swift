@@ -1,14 +1,13 @@
 package import SecureBytes
 internal import TokenKit
 
-/// URIs are read and written here, not by p11-kit, which stops at an empty attribute, lets numbers overflow, and takes
-/// the last of several and older names of attributes, so that a URI names more than it says. Its written form is the
-/// same.
+/// URIs are read and written here, not by p11-kit, which stops at an empty attribute, lets numbers overflow, and takes the last
+/// of repeated attributes and older names of them, so that a URI names more than it says. The written form is p11-kit's.
 extension PKCS11URI: CustomStringConvertible {
     /// Reads a URI.
     ///
-    /// - Throws: `.malformed`, and `.unrecognized` for an attribute of the path that has no meaning here: RFC 7512 §2.3
-    ///   allows none to be passed over.
+    /// - Throws: `.malformed`, and `.unrecognized` for a path attribute that has no meaning here, since RFC 7512 §2.3 allows none
+    ///   to be ignored.
     package init(_ text: String) throws(PKCS11URIError) {
         let written = try WrittenURI(text)
         token = Token(
@@ -75,7 +74,7 @@ extension PKCS11URI: CustomStringConvertible {
 ///     pk11-path  = [ pk11-pattr *(";" pk11-pattr) ]
 ///     pk11-query = [ pk11-qattr *("&" pk11-qattr) ]
 ///
-/// RFC 7512 §2.3. Attributes of a query that nobody knows are passed over, and nothing else.
+/// RFC 7512 §2.3. Unknown attributes are ignored in the query, and refused in the path.
 private struct WrittenURI {
     /// The values by their names, of the path and of the query.
     private var values: [String: ArraySlice<UInt8>] = [:]
@@ -90,7 +89,7 @@ private struct WrittenURI {
         guard text.prefix(7).lowercased() == "pkcs11:" else {
             throw PKCS11URIError(.malformed, "the URI cannot be read: it does not begin with 'pkcs11:'")
         }
-        // Long ones are broken over lines. RFC 3986, appendix C.
+        // Long URIs are broken over lines. RFC 3986, appendix C.
         let bytes = text.utf8.dropFirst(7).filter { !" \t\r\n".utf8.contains($0) }
         guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
             throw PKCS11URIError(.malformed, "the URI has a control character in it (write it as in %1B)")
@@ -167,7 +166,7 @@ private struct WrittenURI {
         return bytes
     }
 
-    /// - Throws: for a zero, which ends a text in other programs.
+    /// - Throws: `.malformed` for a zero, which ends a text in other programs.
     func text(_ name: String) throws(PKCS11URIError) -> PKCS11URI.Text? {
         guard let bytes = try bytes(name) else { return nil }
         guard !bytes.contains(0) else {
@@ -184,7 +183,7 @@ private struct WrittenURI {
         return string
     }
 
-    /// The value of a field of so many bytes, without the blanks that fill it.
+    /// The value of a field of `length` bytes, without the blanks that pad it.
     func field(_ name: String, of length: Int) throws(PKCS11URIError) -> PKCS11URI.Text? {
         guard let bytes = try text(name)?.bytes else { return nil }
         guard bytes.count <= length else {
@@ -194,7 +193,7 @@ private struct WrittenURI {
         return PKCS11URI.Text(Array(bytes.reversed().drop { $0 == UInt8(ascii: " ") }.reversed()))
     }
 
-    /// - Throws: `.unrecognized` for a text that is none of those that have a meaning.
+    /// - Throws: `.unrecognized` for a text without a meaning.
     func value<Value>(_ name: String, _ meaning: (String) -> Value?) throws(PKCS11URIError) -> Value? {
         guard let text = try string(name) else { return nil }
         guard let value = meaning(text) else {
@@ -231,7 +230,7 @@ private struct WrittenURI {
 }
 
 extension UInt8 {
-    /// A letter, a digit, a hyphen or an underscore: what names of attributes are made of.
+    /// Whether the byte may be in an attribute's name: a letter, a digit, a hyphen or an underscore.
     fileprivate var isOfName: Bool {
         switch self {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true

@@ -1,7 +1,7 @@
 /// A name of tokens and of the objects on them. RFC 7512.
 ///
-/// What it does not say is left open: `pkcs11:` names everything. Its PIN is no part of the value, and so of no message:
-/// ``pinValue(of:)`` gives it out.
+/// Attributes that the URI lacks match anything: `pkcs11:` names everything. The PIN is not part of the value, so that no message
+/// shows it: ``pinValue(of:)`` reads it.
 ///
 ///     pkcs11:token=PIV%20card;serial=4711;id=%01;type=private?pin-source=file:/etc/pin
 package struct PKCS11URI: Hashable, Sendable {
@@ -13,7 +13,7 @@ package struct PKCS11URI: Hashable, Sendable {
         package init(_ text: String) { bytes = Array(text.utf8) }
         package init(stringLiteral text: String) { self.init(text) }
 
-        /// For people; bytes that are no UTF-8 are replaced.
+        /// The text for people; bytes that are not UTF-8 are replaced.
         package var shown: String { String(decoding: bytes, as: UTF8.self) }
     }
 
@@ -51,7 +51,7 @@ package struct PKCS11URI: Hashable, Sendable {
     package struct Library: Hashable, Sendable {
         package var description: Text?
         package var manufacturer: Text?
-        /// 256 times the first number, and the second.
+        /// 256 times the major number, plus the minor one.
         package var version: Int?
 
         package init(description: Text? = nil, manufacturer: Text? = nil, version: Int? = nil) {
@@ -89,7 +89,7 @@ package struct PKCS11URI: Hashable, Sendable {
     package var slot = Slot()
     package var library = Library()
 
-    /// The place of the PIN, as the URI has it; ``pinFile()`` reads it.
+    /// The `pin-source` as the URI has it; ``pinFile()`` reads it.
     package var pinSource: String?
 
     /// Whether the URI has the PIN itself.
@@ -104,9 +104,9 @@ package struct PKCS11URI: Hashable, Sendable {
         self.object = object
     }
 
-    /// Whether a text is meant as a URI, be it a right one or not.
+    /// Whether a text is meant as a URI, valid or not.
     ///
-    /// The id of a token of another module, `pkcs11:` and what tells it from others, is one where it is made of attributes.
+    /// The id of another module's token, which begins with `pkcs11:` too, is a URI where it consists of attributes.
     package static func isURI(_ text: String) -> Bool {
         guard text.prefix(7).lowercased() == "pkcs11:" else { return false }
         let rest = text.dropFirst(7)
@@ -116,27 +116,27 @@ package struct PKCS11URI: Hashable, Sendable {
     /// Whether the URI names objects, not only tokens.
     package var namesObject: Bool { object != Object() }
 
-    /// Whether the URI tells one object from others; of one type there are many.
+    /// Whether the URI tells one object from others. A type alone does not.
     package var tellsObjectsApart: Bool { object.id != nil || object.label != nil }
 
     /// Whether the token's name is unique in the world.
     package var namesOneToken: Bool { token.serialNumber != nil && token.manufacturer != nil }
 
-    /// Whether the URI tells one token from others, by a label, a serial number or a slot: makers and models tell kinds
-    /// of tokens.
+    /// Whether the URI tells one token from others, by a label, a serial number or a slot. Manufacturers and models only tell
+    /// kinds of tokens.
     package var tellsTokensApart: Bool {
         token.label != nil || token.serialNumber != nil || slot.description != nil || slot.number != nil
     }
 }
 
-/// Why a text is no URI that can be used.
+/// The reason that a text is not a usable URI.
 package struct PKCS11URIError: Error, Hashable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
-        /// RFC 7512 §2.3 has no such text.
+        /// The text does not follow RFC 7512 §2.3.
         case malformed
         /// An attribute that cannot be compared here, and must not be ignored.
         case unrecognized
-        /// The PIN is somewhere that it is not taken from.
+        /// The PIN is at a place from which none is read.
         case pinSource
     }
 

@@ -1,7 +1,7 @@
 internal import CCryptoki
 internal import SecureBytes
 
-// A module's objects, and what they tell of themselves.
+// A module's objects and their attributes.
 extension LoadedModule {
     /// The objects that a template finds, in the module's order.
     func find(
@@ -30,7 +30,7 @@ extension LoadedModule {
         throw ModuleFailure(code: 0, what: "it has more than \(LoadedModule.maximumObjects) objects of a class")
     }
 
-    /// Nil where the object lacks it, or keeps it to itself.
+    /// The value of an attribute; nil where the object lacks it, or does not reveal it.
     func value(
         _ type: CK_ATTRIBUTE_TYPE, of object: CK_OBJECT_HANDLE, in session: CK_SESSION_HANDLE
     ) -> [UInt8]? {
@@ -67,7 +67,7 @@ extension LoadedModule {
         return count
     }
 
-    /// - Returns: how many bytes there are in the buffer now; nil where it is not told.
+    /// - Returns: the number of bytes in the buffer; nil where the module does not give the value.
     private func read(
         _ type: CK_ATTRIBUTE_TYPE, of object: CK_OBJECT_HANDLE, in session: CK_SESSION_HANDLE,
         into buffer: UnsafeMutableRawBufferPointer
@@ -87,7 +87,7 @@ extension LoadedModule {
 
     typealias Attribute = (type: CK_ATTRIBUTE_TYPE, value: [UInt8])
 
-    /// Runs `body` with a template of the attributes, each value where a number may begin.
+    /// Runs `body` with a template of the attributes, each value aligned as a `CK_ULONG`.
     static func withTemplate(
         _ attributes: [Attribute], _ body: (UnsafeMutablePointer<CK_ATTRIBUTE>?, CK_ULONG) -> CK_RV
     ) -> CK_RV {

@@ -4,21 +4,21 @@ internal import Glibc
 internal import SecureBytes
 internal import TokenKit
 
-/// A foreign module in this process, which is a worker's: whatever it does, it does it to that alone.
+/// A foreign module in this process, which is a worker: a fault of the module affects only the worker.
 ///
-/// What it answers is not believed: lengths are those of our own buffers, lists have an end.
+/// The module's answers are not trusted: lengths are checked against the worker's own buffers, and lists have limits.
 @safe
 final class LoadedModule {
     let functions: UnsafeMutablePointer<CK_FUNCTION_LIST>
 
-    /// A session for each slot that stays open, since a login ends with the last one.
+    /// A session for each slot that stays open, since a login ends with the slot's last session.
     private var sessions: [CK_SLOT_ID: CK_SESSION_HANDLE] = [:]
 
     /// Loads and initialises the module.
     ///
     /// - Parameters:
-    ///   - place: its file, or what p11-kit calls it.
-    ///   - program: what p11-kit's configuration calls who uses it.
+    ///   - place: the module's file, or its name in p11-kit.
+    ///   - program: the name in p11-kit's configuration of the program that uses the module.
     init(_ place: String, for program: String) throws(ModuleFailure) {
         let list =
             unsafe try place.contains("/")
@@ -59,8 +59,8 @@ final class LoadedModule {
         return unsafe list
     }
 
-    /// Loads a module of p11-kit's configuration that only p11-kit can reach, as it starts a program or connects to a
-    /// server. All configured modules are loaded for that, here where no other program is harmed.
+    /// Loads a module that only p11-kit can reach, by starting a program or connecting to a server. p11-kit loads all configured
+    /// modules for that, which harms no other program in this process.
     private static func load(
         name: String, for program: String
     ) throws(ModuleFailure) -> UnsafeMutablePointer<CK_FUNCTION_LIST> {
@@ -91,7 +91,7 @@ final class LoadedModule {
         var tokens: [ModuleTokenInfo] = []
         var seen: Set<CK_SLOT_ID> = []
         for slot in slots.prefix(Int(count)) where seen.insert(slot).inserted {
-            // A token that goes away meanwhile is none; one that fails hides no other.
+            // A token that is removed meanwhile, or that fails, is left out.
             if let token = try? token(in: slot) { tokens.append(token) }
         }
         return tokens
@@ -116,7 +116,7 @@ final class LoadedModule {
             firmware: "\(info.firmwareVersion.major).\(info.firmwareVersion.minor)")
     }
 
-    /// A field of fixed length, without the blanks that fill it; some modules fill with zeros.
+    /// A field of fixed length, without the blanks that pad it; some modules pad with zeros.
     private static func text<Field>(_ field: Field) -> PKCS11URI.Text {
         let bytes = unsafe withUnsafeBytes(of: field) { unsafe Array($0) }
         return PKCS11URI.Text(bytes.prefix { $0 != 0 }.reversed().drop { $0 == UInt8(ascii: " ") }.reversed())
@@ -131,14 +131,14 @@ final class LoadedModule {
         return session
     }
 
-    /// Runs `body` in a session of its own, with which a failed operation ends.
+    /// Runs `body` in a session of its own, so that a failed operation ends with the session.
     func withSession<Result: ~Copyable>(
         _ slot: CK_SLOT_ID, _ body: (CK_SESSION_HANDLE) throws(ModuleFailure) -> Result
     ) throws(ModuleFailure) -> Result {
         if sessions[slot] == nil { sessions[slot] = try open(slot) }
         let session: CK_SESSION_HANDLE
         do throws(ModuleFailure) { session = try open(slot) } catch {
-            // The token was exchanged: the session that is kept is none any more.
+            // The token was exchanged, so that the kept session is invalid.
             sessions[slot] = nil
             throw error
         }
@@ -146,14 +146,14 @@ final class LoadedModule {
         return try body(session)
     }
 
-    /// - Parameter pin: empty where the token asks by itself.
+    /// - Parameter pin: empty where the token itself asks for the PIN.
     func logIn(
         _ session: CK_SESSION_HANDLE, _ user: CK_USER_TYPE, _ pin: borrowing Secret
     ) throws(ModuleFailure) {
         let login = try unsafe call("C_Login", functions.pointee.C_Login)
         let isEmpty = pin.isEmpty
         let code = unsafe pin.bytes.withUnsafeBufferPointer { bytes in
-            // The standard has no const; nobody writes there.
+            // The standard's parameter is not const, but no module writes there.
             let start = unsafe isEmpty ? nil : UnsafeMutablePointer(mutating: bytes.baseAddress)
             return unsafe login(session, user, start, CK_ULONG(bytes.count))
         }
@@ -179,7 +179,8 @@ final class LoadedModule {
 
     // MARK: Keys
 
-    /// The index of the first candidate mechanism that the token offers; 0, for its error, where it offers none.
+    /// The index of the first candidate mechanism that the token offers; 0 where it offers none, so that the call fails with the
+    /// module's error.
     func indexOfCandidate(for use: KeyUse, slot: CK_SLOT_ID) -> Int {
         guard use.candidateMechanisms.count > 1, let function = unsafe functions.pointee.C_GetMechanismInfo else {
             return 0
@@ -308,6 +309,6 @@ final class LoadedModule {
     static let maximumObjects = 4096
     /// Bytes; certificates of post-quantum keys are the largest that are known.
     static let maximumValue = 256 << 10
-    /// Bytes, which RSA with 16384 bits makes.
+    /// Bytes, the output of RSA with 16384 bits.
     static let maximumOutput = 2048
 }

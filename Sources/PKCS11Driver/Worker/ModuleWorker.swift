@@ -5,23 +5,23 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-/// The process that a foreign module runs in: it reads a request, calls the module, and writes an answer.
+/// The process that a foreign module runs in. It reads a request, calls the module and writes the answer.
 ///
-/// p11-kit's own facility for that, its server and `remote:` modules, cannot serve in its place. Release 0.24 carries neither
-/// ECDH nor EdDSA, nor any limit of time; and its client is told the server's address by an environment variable of the whole
-/// process. What is configured as `remote:` all the same is reached through it, from here.
+/// p11-kit's own facility for that, its server and `remote:` modules, cannot replace it. Release 0.24 carries neither ECDH nor
+/// EdDSA, and has no time limits; and its client takes the server's address from an environment variable of the whole process.
+/// Modules that are configured as `remote:` are reached through p11-kit, from this process.
 ///
 ///     request:  kind · slot · …           beside it a PIN
 ///     answer:   0 · …  or  1 · failure    beside it what a key made
 public enum ModuleWorker {
-    /// The descriptor that the worker finds its socket at.
+    /// The descriptor of the worker's socket.
     static let descriptor: Int32 = 3
 
     /// Serves until the host closes the socket.
     ///
     /// - Parameters:
-    ///   - place: the module's file, or what p11-kit calls one that it has elsewhere.
-    ///   - program: what p11-kit's configuration calls the host.
+    ///   - place: the module's file, or its name in p11-kit.
+    ///   - program: the name in p11-kit's configuration of the program that uses the module.
     public static func run(_ place: String, for program: String) {
         becomeExpendable()
         // Children of the module do not inherit the socket.
@@ -95,7 +95,7 @@ public enum ModuleWorker {
         }
     }
 
-    /// Has the kernel end this process before any other where memory runs out. proc(5)
+    /// Has the kernel kill this process before any other when memory runs out. proc(5)
     private static func becomeExpendable() {
         let file = unsafe open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)
         guard file >= 0 else { return }
@@ -165,7 +165,7 @@ extension LoadedModule {
 
     /// Uses a key, after presenting the PIN, or letting the token ask for it.
     ///
-    /// - Throws: `CKR_USER_NOT_LOGGED_IN` also where a key only shows itself after a login.
+    /// - Throws: `CKR_USER_NOT_LOGGED_IN` also for a key that is visible only after a login.
     func perform(
         _ use: KeyUse, _ candidate: KeyMechanism, _ pin: borrowing Secret, isTyped: Bool, in session: CK_SESSION_HANDLE
     ) throws(ModuleFailure) -> Secret {
@@ -187,7 +187,7 @@ extension LoadedModule {
         return try transform(use, candidate, key, in: session, confirming: pin.clone())
     }
 
-    /// The intended private key. Of several that no other attribute tells apart, it is the one of the same label.
+    /// The private key that a request means. Of several keys that match by id and public key, it is the one with the same label.
     private func key(for use: KeyUse, in session: CK_SESSION_HANDLE) throws(ModuleFailure) -> CK_OBJECT_HANDLE? {
         let publicKey = try? PublicKey(spki: use.publicKey)
         let handles = try find(CKO_PRIVATE_KEY, id: use.id, label: use.id.isEmpty ? use.label : [], in: session)

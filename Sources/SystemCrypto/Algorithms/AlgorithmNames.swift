@@ -35,7 +35,7 @@ extension KeyAlgorithm {
     }()
 
     /// Apple's name, `algid:sign:RSA:message-PKCS1v15:SHA256`, or a name of that form where Apple has none. Algorithms
-    /// that differ in parts that no name has, as another salt or label, share one.
+    /// that differ only in parts that are not in the name, such as salt or label, share a name.
     public var rawValue: String {
         let parts: [String]
         switch self {
@@ -63,7 +63,7 @@ extension SignatureAlgorithm {
         case .rsaRaw: return ["sign:RSA:raw"]
         case .rsaPKCS1(let digest): return ["sign:RSA:\(input)-PKCS1v15"] + (digest.map { [$0.name] } ?? [])
         case .rsaPSS(let digest, _, _):
-            // Apple's constants say 24 of SHA-224; the salt has 28 bytes all the same.
+            // Apple's constants have 24 for SHA-224, although the salt has 28 bytes.
             let salt = digest == .sha224 ? 24 : digest.byteCount
             return ["sign:RSA:\(input)-PSS", digest.name, digest.name, "\(salt)"]
         case .ecdsa(let digest, let form):

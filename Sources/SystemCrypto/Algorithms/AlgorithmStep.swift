@@ -1,9 +1,9 @@
 package import SecureBytes
 
-/// An operation of a private key by an algorithm, and how it comes down to a simpler one: message → digest → padded block →
-/// the bare operation.
+/// An operation of a private key by an algorithm, and its reduction to a simpler one: message → digest → padded block → the bare
+/// operation.
 ///
-/// The owner of a key has it do the first step that it supports, and does the steps around that itself.
+/// The owner of a key lets it perform the first step that it supports, and performs the steps around that itself.
 package struct AlgorithmStep: Sendable, Hashable {
     package let algorithm: KeyAlgorithm
     package let operation: KeyOperation
@@ -13,7 +13,7 @@ package struct AlgorithmStep: Sendable, Hashable {
         self.operation = operation
     }
 
-    /// The next simpler step. Nil for a bare operation, and where the algorithm does not do the operation at all.
+    /// The next simpler step. Nil for a bare operation, and for an operation that the algorithm does not have.
     package var simpler: AlgorithmStep? {
         switch (operation, algorithm) {
         case (.sign, .messageSignature(let signature)): AlgorithmStep(.sign, .signature(signature))
@@ -66,7 +66,7 @@ package struct AlgorithmStep: Sendable, Hashable {
 
     /// The step's result, from the next step's.
     ///
-    /// - Parameter input: what this step was given.
+    /// - Parameter input: the input of this step.
     /// - Throws: `decryptionFailed`, `authenticationFailed`; `invalidLength` for a derivation without a size.
     package func finish(
         _ result: consuming Secret, of input: [UInt8], for key: PublicKey, _ parameters: KeyExchangeParameters
@@ -91,7 +91,7 @@ package struct AlgorithmStep: Sendable, Hashable {
 
 /// The parameters of a key exchange that both sides agree on: Apple's `SecKeyKeyExchangeParameter`.
 public struct KeyExchangeParameters: Sendable, Hashable {
-    /// Bytes that the derivation is to give; algorithms with a derivation want it.
+    /// The bytes that the derivation shall give. Required by algorithms with a derivation.
     public var requestedSize: Int?
 
     /// The shared information of the key derivation.

@@ -6,13 +6,13 @@ package enum Hybrid {
     /// Length of AES-GCM's initialisation vector here, in bytes.
     static let vectorLength = 16
 
-    /// A message: the part that gives the key, and the sealed part.
+    /// A message: the part with the encrypted or ephemeral key, and the sealed part.
     struct Message {
         let key: [UInt8]
         let sealed: [UInt8]
     }
 
-    /// Parts a message that was encrypted for `key`.
+    /// Splits a message that was encrypted for `key`.
     static func split(_ message: [UInt8], for key: PublicKey, _ algorithm: KeyAlgorithm) throws(CryptoError) -> Message
     {
         var length = key.blockLength

@@ -1,8 +1,8 @@
-/// The one vocabulary of algorithms: how a key signs, encrypts, agrees on a secret or makes a code, and over what.
+/// The one vocabulary of algorithms: how a key signs, encrypts, agrees on a secret or makes a code, and on which input.
 ///
 /// PKCS#11 mechanisms, Apple's names and the command's options map to these values, each in one table.
 public enum KeyAlgorithm: Sendable, Hashable {
-    /// Diffie-Hellman on a curve. Both are the same on curves whose cofactor is 1, and with X25519, which clears it.
+    /// Diffie-Hellman on a curve. Both cases are the same on curves whose cofactor is 1, and with X25519, which clears it.
     public enum Agreement: String, Sendable, Hashable, CaseIterable {
         case standard = "ECDH"
         case cofactor = "ECDHC"
@@ -14,23 +14,23 @@ public enum KeyAlgorithm: Sendable, Hashable {
         case derived = "-KDFIV"
     }
 
-    /// A signature over the algorithm's input: a digest, a block, with Ed25519 the message.
+    /// A signature over the algorithm's input: a digest, a block, or with Ed25519 the message.
     case signature(SignatureAlgorithm)
-    /// A signature over a message, which goes through the algorithm's hash function first.
+    /// A signature over a message, which is hashed first by the algorithm's hash function.
     case messageSignature(SignatureAlgorithm)
     case encryption(RSAEncryption)
     /// A random AES key in OAEP with this hash function, then AES-GCM under it.
     case rsaHybrid(DigestAlgorithm)
-    /// A shared secret, as it is or put through the X9.63 key derivation with this hash function.
+    /// A shared secret, unchanged or after the X9.63 key derivation with this hash function.
     case keyExchange(Agreement, DigestAlgorithm?)
     /// AES-GCM under a key agreed with a key pair of the message: the AES key comes from the X9.63 derivation with this
     /// hash function.
     case ecies(Agreement, DigestAlgorithm, InitializationVector)
-    /// AES-GCM with a symmetric key, SP 800-38D: the initialisation vector of 96 bits, which is random and new for each
-    /// message, then the ciphertext, then the tag of 128 bits. One key is good for 2³² messages (§8.3).
+    /// AES-GCM with a symmetric key, SP 800-38D: the initialisation vector of 96 bits, which is random and new for each message,
+    /// then the ciphertext, then the tag of 128 bits. One key may encrypt 2³² messages (§8.3).
     case aesGCM
-    /// AES key wrap with a symmetric key, RFC 3394: encrypts keys, of whole 8 bytes and at least 16; the result is 8 bytes
-    /// longer.
+    /// AES key wrap with a symmetric key, RFC 3394: encrypts keys whose length is a multiple of 8 bytes, and at least 16. The
+    /// result is 8 bytes longer.
     case aesKeyWrap
     /// HMAC over the message with a symmetric key, FIPS 198-1; the code is as long as the digest.
     case hmac(DigestAlgorithm)
@@ -42,10 +42,10 @@ public enum KeyOperation: Int, Sendable, Hashable, CaseIterable {
     case verify, encrypt, decrypt, keyExchange
 }
 
-// MARK: - Which keys they are for
+// MARK: - Keys of an algorithm
 
 extension KeyAlgorithm {
-    /// Whether a private or public key of this kind and size can do it at all.
+    /// Whether a private or public key of this kind and size can use the algorithm.
     package func suits(_ kind: KeyKind) -> Bool {
         switch (self, kind) {
         case (.signature(let algorithm), _), (.messageSignature(let algorithm), _):
@@ -81,7 +81,7 @@ extension KeyKind {
     /// Whether there is an algorithm for keys of this kind.
     package var hasAlgorithm: Bool { if case .other = self { false } else { true } }
 
-    /// Whether keys of the kind agree on others.
+    /// Whether keys of the kind can agree on a secret.
     package var agrees: Bool { isEC || self == .x25519 }
 
     /// Bytes of an RSA modulus; 0 for other kinds.

@@ -24,7 +24,7 @@ public enum RSAEncryption: Sendable, Hashable {
         }
     }
 
-    /// The plaintext in the block that the bare private-key operation makes of a ciphertext.
+    /// The plaintext in the block that the bare private-key operation makes from a ciphertext.
     ///
     /// - Throws: `decryptionFailed` for a wrong padding, except that of PKCS#1 v1.5.
     package func plaintext(in block: consuming Secret, ciphertext: [UInt8]) throws(CryptoError) -> Secret {

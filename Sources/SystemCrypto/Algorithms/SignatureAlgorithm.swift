@@ -1,6 +1,6 @@
 internal import SecureBytes
 
-/// The way of making a signature from a digest, or with Ed25519 from the message itself.
+/// An algorithm that makes a signature from a digest, or with Ed25519 from the message itself.
 public enum SignatureAlgorithm: Sendable, Hashable {
     /// The form of an ECDSA signature.
     public enum Form: String, Sendable, Hashable, CaseIterable {
@@ -14,8 +14,8 @@ public enum SignatureAlgorithm: Sendable, Hashable {
     case rsaRaw
     /// RSASSA-PKCS1-v1_5, RFC 8017 §8.2. Without a digest algorithm the input itself is padded, as TLS 1.1 does.
     case rsaPKCS1(DigestAlgorithm?)
-    /// RSASSA-PSS, RFC 8017 §8.1; the salt's length is in bytes. Nil stands for the length that a signature has, and so
-    /// serves to verify only.
+    /// RSASSA-PSS, RFC 8017 §8.1; the salt's length is in bytes. Nil stands for any length that a signature has, and is for
+    /// verification only.
     case rsaPSS(DigestAlgorithm, mgf1: DigestAlgorithm, saltLength: Int?)
     /// ECDSA, FIPS 186-5 §6. Without a digest algorithm the digest may have any length, and is cut to the curve's size
     /// (§6.4.1).
@@ -28,12 +28,12 @@ public enum SignatureAlgorithm: Sendable, Hashable {
         .rsaPSS(digest, mgf1: digest, saltLength: saltLength)
     }
 
-    /// PSS as everybody uses it: one hash function, and a salt as long as its digest.
+    /// PSS in its usual form: one hash function, and a salt as long as its digest.
     public static func rsaPSS(_ digest: DigestAlgorithm) -> SignatureAlgorithm {
         .rsaPSS(digest, saltLength: digest.byteCount)
     }
 
-    /// The hash function that a message goes through first.
+    /// The hash function that is applied to a message first; nil for none.
     public var digestAlgorithm: DigestAlgorithm? {
         switch self {
         case .rsaPKCS1(let digest), .ecdsa(let digest, _): digest
@@ -42,7 +42,7 @@ public enum SignatureAlgorithm: Sendable, Hashable {
         }
     }
 
-    /// Whether keys of the kind sign by it, as far as their size lets them.
+    /// Whether keys of the kind sign by the algorithm, apart from limits of their size.
     package func suits(_ kind: KeyKind) -> Bool {
         switch self {
         case .rsaRaw, .rsaPKCS1, .rsaPSS: kind.isRSA
@@ -89,8 +89,8 @@ extension SignatureAlgorithm {
         }
     }
 
-    /// The input of the bare operation, for keys that do no other: the padded block of RSA, the digest of ECDSA, the
-    /// message of Ed25519.
+    /// The input of the bare operation, for keys that have no other: the padded block of RSA, the digest of ECDSA, the message of
+    /// Ed25519.
     ///
     /// - Throws: `invalidLength` for a digest, salt or input that does not fit the algorithm and the key.
     package func bareInput(of input: [UInt8], for kind: KeyKind) throws(CryptoError) -> [UInt8] {
@@ -102,9 +102,9 @@ extension SignatureAlgorithm {
         return input
     }
 
-    /// The signature in the algorithm's form, from the DER of ECDSA or what else the bare operation gives.
+    /// The signature in the algorithm's form, from the bare operation's result, which is DER for ECDSA.
     ///
-    /// - Throws: `malformed` for what is no `ECDSA-Sig-Value` of the key's curve.
+    /// - Throws: `malformed` for anything but an `ECDSA-Sig-Value` of the key's curve.
     package func signature(fromBare signature: [UInt8], of kind: KeyKind) throws(CryptoError) -> [UInt8] {
         guard case .ecdsa(_, .rfc4754) = self else { return signature }
         return try ECDSASignature.fixedWidth(fromDER: signature, coordinateLength: kind.coordinateLength ?? 0)

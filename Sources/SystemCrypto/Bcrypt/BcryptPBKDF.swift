@@ -1,10 +1,10 @@
 internal import COpenSSL
 internal import SecureBytes
 
-/// OpenSSH's derivation of a key from a password: PBKDF2 of RFC 8018 with bcrypt for its hash function, and the blocks
-/// of the result interleaved. bcrypt_pbkdf(3) of OpenBSD.
+/// OpenSSH's derivation of a key from a password: PBKDF2 of RFC 8018 with bcrypt as the hash function, and the blocks of the
+/// result interleaved. bcrypt_pbkdf(3) of OpenBSD.
 enum BcryptPBKDF {
-    /// The rounds that are tried; OpenSSH writes 16 or 24. More would keep a program busy for minutes.
+    /// The most rounds that are accepted; OpenSSH writes 16 or 24. More would keep a program busy for minutes.
     static let maximumRounds: UInt32 = 512
     private static let blockLength = 32
     private static let maximumLength = 64

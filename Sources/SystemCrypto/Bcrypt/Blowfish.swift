@@ -1,19 +1,20 @@
 internal import COpenSSL
 
-// This folder is the one cipher of our own. Private keys that OpenSSH encrypts need bcrypt_pbkdf(3) of OpenBSD, which no library
-// has alone: OpenSSL's Blowfish runs its key schedule once and without a salt, and crypt(3) has bcrypt for password hashes only.
+// This folder has the only cipher that this package implements itself. Private keys that OpenSSH encrypts need bcrypt_pbkdf(3) of
+// OpenBSD, for which no library has the parts: OpenSSL's Blowfish runs its key schedule once and without a salt, and crypt(3) has
+// bcrypt for password hashes only.
 
 /// The cipher of Schneier's "Description of a New Variable-Length Key, 64-Bit Block Cipher" with the key schedule of
 /// bcrypt (Provos and Mazières, "A Future-Adaptable Password Scheme" §4).
 ///
-/// For private keys of OpenSSH, and for nothing else. The words that it reads from its tables depend on the password.
+/// For private keys of OpenSSH only: which words are read from the tables depends on the password.
 struct Blowfish {
     /// The eighteen words of P, then four tables of 256 words.
     private var words = Blowfish.digitsOfPi
 
     private static let roundKeys = 18
 
-    /// Mixes a key into the tables, and a salt into how they change.
+    /// Replaces the tables by key schedule, with a key and a salt.
     mutating func expand(key: Span<UInt8>, salt: Span<UInt8>) {
         var keyPosition = 0, saltPosition = 0
         for index in 0..<Blowfish.roundKeys { words[index] ^= Blowfish.word(of: key, at: &keyPosition) }
@@ -31,7 +32,8 @@ struct Blowfish {
         }
     }
 
-    /// A derivation calls this millions of times. Without optimization the loop over a `stride` takes longer than the cipher.
+    /// Encrypts a block of two words. A derivation calls this millions of times, and a loop over a `stride` takes longer than the
+    /// cipher in a build without optimisation.
     func encrypt(_ left: inout UInt32, _ right: inout UInt32) {
         left ^= words[0]
         var round = 1
@@ -54,7 +56,7 @@ struct Blowfish {
         return (sum ^ words[first + 512 + Int(word >> 8 & 0xFF)]) &+ words[first + 768 + Int(word & 0xFF)]
     }
 
-    /// The next four bytes, most significant first, from the start again after the last.
+    /// The next four bytes, most significant first. Continues at the first byte after the last.
     private static func word(of bytes: Span<UInt8>, at position: inout Int) -> UInt32 {
         var word: UInt32 = 0
         for _ in 0..<4 {
@@ -67,7 +69,7 @@ struct Blowfish {
     /// The fraction of π in binary, by Machin's formula: π = 16 arctan 1/5 − 4 arctan 1/239.
     static let digitsOfPi: [UInt32] = {
         let (first, second) = (arctangent(of: 5, times: 16), arctangent(of: 239, times: 4))
-        // The word before the fraction is 3; two behind it hold what was rounded off.
+        // The word before the fraction is 3. Two words behind the fraction hold the rounding error.
         return Array(difference(first, second)[1...(roundKeys + 4 * 256)])
     }()
 

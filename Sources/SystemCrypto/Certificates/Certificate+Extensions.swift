@@ -9,9 +9,9 @@ extension Certificate {
     /// The most specific common name of the subject.
     public var commonName: String? { subject.commonName }
 
-    /// The last common name of the subject, read without the rest of the certificate: for a look at thousands of them.
+    /// The last common name of the subject, read without the rest of the certificate, for scans of thousands of certificates.
     ///
-    /// - Throws: `malformed` where there is none to read. Bytes that give a name may still be no certificate.
+    /// - Throws: `malformed` where no subject can be read. Bytes with a subject may still be no certificate.
     public static func commonName(inDER der: [UInt8]) throws(CryptoError) -> String? {
         try DistinguishedName.commonName(in: CertificateFields.subject(of: der))
     }
@@ -44,7 +44,7 @@ extension Certificate {
         extensionValue(.keyUsage).flatMap { try? KeyUsage(parsing: $0) }
     }
 
-    /// The purposes the certificate is for; nil where it does not say.
+    /// The purposes of the certificate; nil where it does not limit them.
     public var extendedKeyUsage: [OID]? {
         guard let value = extensionValue(.extendedKeyUsage) else { return nil }
         var outer = TLVReader(value, .der)
@@ -82,8 +82,7 @@ extension Certificate {
         notBefore <= time && time <= notAfter
     }
 
-    /// Whether the certificate is for a host, a name or an address in numbers, by its alternative names (RFC 6125
-    /// §6.4).
+    /// Whether the certificate is for a host, given by name or IP address, by its alternative names (RFC 6125 §6.4).
     public func isFor(host: String) -> Bool {
         let address = HostName.octets(ofAddress: host)
         return subjectAlternativeNames.contains { name in
@@ -96,7 +95,7 @@ extension Certificate {
         }
     }
 
-    /// Whether the certificate is for an e-mail address, in upper or lower case.
+    /// Whether the certificate is for an e-mail address, regardless of letter case.
     public func isFor(email: String) -> Bool {
         emailAddresses.contains { $0.lowercased() == email.lowercased() }
     }

@@ -3,7 +3,7 @@ package import Synchronization
 
 /// An X.509 certificate, RFC 5280.
 ///
-/// Reading one says nothing of whether it is to be believed: an expired or tampered certificate reads like any other.
+/// Reading a certificate does not check it: an expired or forged certificate reads like any other.
 public struct Certificate: Sendable, Hashable {
     /// The certificate as it was given.
     public let der: [UInt8]
@@ -51,7 +51,7 @@ public struct Certificate: Sendable, Hashable {
 
     /// All certificates of a PEM text, in order.
     ///
-    /// - Throws: `malformed` for one that is none.
+    /// - Throws: `malformed` for a block that is not a certificate.
     public static func all(inPEM text: [UInt8]) throws(CryptoError) -> [Certificate] {
         let blocks = try PEM.blocks(labelled: "CERTIFICATE", in: text)
         return try blocks.map { block throws(CryptoError) in try Certificate(der: block) }
@@ -91,10 +91,10 @@ public struct Certificate: Sendable, Hashable {
         try Digest.hash(der, using: algorithm)
     }
 
-    /// Whether subject and issuer are one, as in a root.
+    /// Whether subject and issuer are equal, as in a root.
     public var isSelfIssued: Bool { subject == issuer }
 
-    /// Whether the issuer's name and key made this certificate. Nothing else is judged: not time, purpose or revocation.
+    /// Whether this certificate has the issuer's name and a signature of its key. Time, purpose and revocation are not checked.
     ///
     /// - Throws: `unsupported` when the issuer's key is of an unknown kind.
     public func verify(issuedBy issuer: Certificate) throws(CryptoError) -> Bool {
@@ -115,7 +115,7 @@ public struct Certificate: Sendable, Hashable {
     }
 }
 
-/// OpenSSL's form of a certificate, which it locks itself.
+/// OpenSSL's form of a certificate, which has its own lock.
 @safe
 final class CertificateHandle: @unchecked Sendable {
     let pointer: OpaquePointer
@@ -123,7 +123,7 @@ final class CertificateHandle: @unchecked Sendable {
     /// Wraps `d2i_X509`.
     init(_ der: [UInt8]) throws(CryptoError) {
         unsafe pointer = try OpenSSL.call("certificate", failing: .malformed) { context in
-            // Made before it is filled, so that its key is looked for in our context.
+            // The empty certificate is made first, so that its key is decoded in our context.
             var certificate = unsafe X509_new_ex(context, nil)
             guard unsafe certificate != nil else { return nil }
             let isRead = unsafe der.span.withPointer { start, count in
@@ -131,7 +131,7 @@ final class CertificateHandle: @unchecked Sendable {
                 return unsafe d2i_X509(&certificate, &cursor, count) != nil && cursor == start + count
             }
             guard isRead else {
-                // Already gone and nil after a failure of d2i_X509.
+                // After a failure of d2i_X509, it is already freed and nil.
                 unsafe X509_free(certificate)
                 return nil
             }

@@ -4,10 +4,10 @@
 ///     let certificate = try builder.selfSigned(by: key)
 public struct CertificateBuilder: Sendable {
     public var subject: DistinguishedName
-    /// The subject itself if nil.
+    /// The issuer; nil for the subject itself.
     public var issuer: DistinguishedName?
     public var publicKey: PublicKey
-    /// Most significant byte first; not negative.
+    /// The non-negative serial number, most significant byte first.
     public var serialNumber: [UInt8]
     /// In seconds since 1970.
     public var notBefore: Int64
@@ -33,7 +33,7 @@ public struct CertificateBuilder: Sendable {
         serialNumber = try RandomBytes.make(count: 16)
     }
 
-    /// A certificate whose subject is just a common name.
+    /// A certificate whose subject is only a common name.
     public init(
         commonName: String, publicKey: PublicKey, notBefore: Int64, notAfter: Int64
     ) throws(CryptoError) {
@@ -74,7 +74,7 @@ public struct CertificateBuilder: Sendable {
         ])
     }
 
-    /// The certificate of what `toBeSigned` gave and the signature over it.
+    /// The certificate from the result of `toBeSigned` and a signature over it.
     public static func assemble(
         _ toBeSigned: [UInt8], signature: [UInt8], algorithm: SignatureAlgorithm
     ) throws(CryptoError) -> Certificate {

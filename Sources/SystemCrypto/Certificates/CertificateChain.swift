@@ -1,12 +1,12 @@
 internal import COpenSSL
 
-/// Whether a certificate leads to one that is trusted, RFC 5280 §6. Purpose is not looked at.
+/// Checks whether a certificate leads to a trusted one, RFC 5280 §6. Purposes are not checked.
 public enum CertificateChain {
     /// The result of a search for a chain. A chain that is not trusted is an answer, not an error.
     public enum Outcome: Sendable, Hashable {
         /// The chain, from the certificate to the root.
         case trusted([Certificate])
-        /// Why not, and at which place of the chain, counted from the certificate at 0.
+        /// The reason, and its place in the chain, counted from the certificate at 0.
         case untrusted(reason: String, depth: Int)
     }
 
@@ -25,12 +25,13 @@ public enum CertificateChain {
     /// Builds a chain and checks it. Wraps `X509_verify_cert`.
     ///
     /// - Parameters:
-    ///   - intermediates: certificates that may help; nothing is believed of them.
-    ///   - roots: self-signed certificates that are trusted.
-    ///   - time: when it must be valid, in seconds since 1970.
-    ///   - revocation: the lists that it must not be on; nil where nobody looks.
+    ///   - intermediates: further certificates for the chain, which are not trusted.
+    ///   - roots: trusted certificates.
+    ///   - time: the time at which the chain must be valid, in seconds since 1970.
+    ///   - revocation: the lists that must not have the certificates; nil for no check.
     ///   - endsAtAnyRoot: whether a chain may end at a root that is not self-signed.
-    ///   - securityLevel: how strong keys and signatures must be, by SSL_CTX_set_security_level(3); nil for OpenSSL's default.
+    ///   - securityLevel: the required strength of keys and signatures, by SSL_CTX_set_security_level(3); nil for OpenSSL's
+    ///     default.
     public static func verify(
         _ certificate: Certificate, intermediates: [Certificate], roots: [Certificate], at time: Int64,
         revocation: Revocation? = nil, endsAtAnyRoot: Bool = false, securityLevel: Int32? = nil
@@ -48,7 +49,7 @@ public enum CertificateChain {
             }
         }
         let helpers = try CertificateHandle.stack(of: intermediates)
-        // The context below has pointers to both, and no share in them.
+        // The context below has pointers to both, but does not own them.
         defer {
             extendLifetime(store)
             extendLifetime(helpers)
@@ -72,7 +73,7 @@ public enum CertificateChain {
         return isTrusted ? .trusted(try chain(of: verification)) : refusal(of: verification)
     }
 
-    /// Has every certificate of the chain looked for in the list of its issuer.
+    /// Makes the verification look for every certificate of the chain in its issuer's list.
     private static func require(_ revocation: Revocation, of verification: borrowing Handle) {
         let flags = UInt(X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL)
         unsafe X509_VERIFY_PARAM_set_flags(X509_STORE_CTX_get0_param(verification.pointer), flags)

@@ -3,7 +3,7 @@ internal import SecureBytes
 /// An extension of a certificate, RFC 5280 §4.1.2.9.
 public struct CertificateExtension: Sendable, Hashable {
     public let identifier: OID
-    /// Whether a reader that does not know it must refuse the certificate.
+    /// Whether a reader that does not know the extension must refuse the certificate.
     public let isCritical: Bool
     /// The DER inside the extension's octet string.
     public let value: [UInt8]
@@ -49,7 +49,7 @@ extension OID {
     public static let pivCardAuthentication: OID = "2.16.840.1.101.3.6.8"
 }
 
-/// The uses of a certificate's key, RFC 5280 §4.2.1.3. Bit n here is bit n there.
+/// The uses of a certificate's key, RFC 5280 §4.2.1.3, with the RFC's bit numbers.
 public struct KeyUsage: OptionSet, Sendable, Hashable {
     public let rawValue: UInt16
 

@@ -45,7 +45,7 @@ struct CertificateFields {
         try fields.finish()
     }
 
-    /// The subject alone.
+    /// The DER of the subject, without reading the other fields.
     static func subject(of der: [UInt8]) throws(CryptoError) -> [UInt8] {
         var outer = TLVReader(der, .der)
         var certificate = try outer.read(DER.Tag.sequence).reader

@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// A list of certificates that their issuer took back, RFC 5280 §5.
+/// A list of certificates that their issuer has revoked, RFC 5280 §5.
 ///
-/// Reading one says nothing of whether it is to be believed: ``CertificateChain`` checks who signed it, and until when it holds.
+/// Reading a list does not check it: ``CertificateChain`` checks its signature and its validity.
 public struct CertificateRevocationList: Sendable {
     let handle: RevocationListHandle
 
@@ -24,7 +24,7 @@ public struct CertificateRevocationList: Sendable {
     }
 }
 
-/// OpenSSL's form of a revocation list, which it locks itself.
+/// OpenSSL's form of a revocation list, which has its own lock.
 @safe
 final class RevocationListHandle: @unchecked Sendable {
     let pointer: OpaquePointer
@@ -32,7 +32,7 @@ final class RevocationListHandle: @unchecked Sendable {
     /// Wraps `d2i_X509_CRL`.
     init(_ der: [UInt8]) throws(CryptoError) {
         unsafe pointer = try OpenSSL.call("revocation list", failing: .malformed) { context in
-            // Made before it is filled, so that its algorithms are looked for in our context.
+            // The empty list is made first, so that its algorithms are fetched in our context.
             var list = unsafe X509_CRL_new_ex(context, nil)
             guard unsafe list != nil else { return nil }
             let isRead = unsafe der.span.withPointer { start, count in
@@ -40,7 +40,7 @@ final class RevocationListHandle: @unchecked Sendable {
                 return unsafe d2i_X509_CRL(&list, &cursor, count) != nil && cursor == start + count
             }
             guard isRead else {
-                // Already gone and nil after a failure of d2i_X509_CRL.
+                // After a failure of d2i_X509_CRL, it is already freed and nil.
                 unsafe X509_CRL_free(list)
                 return nil
             }

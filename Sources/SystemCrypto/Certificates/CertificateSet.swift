@@ -1,17 +1,17 @@
 internal import SecureBytes
 
-/// Certificates without anything signed, as `.p7b` files have them. RFC 5652 §5.1, "degenerate".
+/// A set of certificates without signed content, as in `.p7b` files. RFC 5652 §5.1, "degenerate".
 ///
 ///     ContentInfo ::= SEQUENCE { contentType OID, [0] EXPLICIT SignedData }
 ///     SignedData ::= SEQUENCE { version, digestAlgorithms SET, encapContentInfo SEQUENCE { eContentType },
 ///         certificates [0] IMPLICIT SET OPTIONAL, crls [1] IMPLICIT SET OPTIONAL, signerInfos SET }
 public enum CertificateSet {
-    /// The most certificates that are read of a file.
+    /// The most certificates that are read from a file.
     public static let maximumCount = 10_000
 
-    /// The certificates of a message of PKCS#7, in its order; a signed one has those of its signers.
+    /// The certificates of a PKCS#7 message, in its order. A signed message has those of its signers.
     ///
-    /// - Throws: `malformed` for anything else; other kinds of certificates in it are passed over.
+    /// - Throws: `malformed` for anything else. Other kinds of certificates in the message are ignored.
     public static func parse(_ der: [UInt8]) throws(CryptoError) -> [Certificate] {
         var outer = TLVReader(der, .der)
         var info = try outer.read(DER.Tag.sequence).reader
@@ -35,9 +35,9 @@ public enum CertificateSet {
         return certificates
     }
 
-    /// A message with the certificates alone.
+    /// A message with only the certificates.
     public static func encode(_ certificates: [Certificate]) -> [UInt8] {
-        // RFC 5652 §11.6 wants a set in the order of its encodings.
+        // RFC 5652 §11.6 requires a set in the order of its encodings.
         let sorted = certificates.map(\.der).sorted { $0.lexicographicallyPrecedes($1) }
         let message = DER.sequence([
             DER.integer([1]), DER.element(DER.Tag.set, []), DER.sequence([DER.objectIdentifier(data)]),

@@ -23,7 +23,7 @@ public enum CertificateTime {
         return DER.element(isShort ? DER.Tag.utcTime : DER.Tag.generalizedTime, Array(text.utf8))
     }
 
-    /// The time that the DER of a `Time` names. Wraps `ASN1_TIME_diff`.
+    /// The time in the DER of a `Time`. Wraps `ASN1_TIME_diff`.
     static func decode(_ element: TLV) throws(CryptoError) -> Int64 {
         let der = element.encoded()
         let time = try unsafe Handle("time", parsing: der.span, release: release) {

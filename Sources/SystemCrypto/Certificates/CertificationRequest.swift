@@ -1,5 +1,5 @@
-/// A request for a certificate: filled in, then signed by the key that it is for, in memory or, in two steps, by a card.
-/// RFC 2986.
+/// A request for a certificate: filled in, then signed by the key to be certified, in memory or, in two steps, by a card. RFC
+/// 2986.
 ///
 ///     CertificationRequestInfo ::= SEQUENCE { version INTEGER (0), subject Name, subjectPKInfo, attributes [0] IMPLICIT SET }
 public struct CertificationRequest: Sendable {

@@ -24,13 +24,13 @@ public struct DistinguishedName: Sendable, Hashable, CustomStringConvertible {
         emailAddresses = DistinguishedName.values(NID_pkcs9_emailAddress, of: name)
     }
 
-    /// A name of one common name.
+    /// A name with only a common name.
     public init(commonName: String) throws(CryptoError) {
         let attribute = DER.sequence([DER.objectIdentifier("2.5.4.3"), DER.utf8String(commonName)])
         try self.init(der: DER.sequence([DER.element(DER.Tag.set, attribute)]))
     }
 
-    /// The most specific common name alone; nil without one.
+    /// The most specific common name, without the other fields; nil for none.
     ///
     /// - Throws: `malformed` for anything but the DER of one `Name`.
     static func commonName(in der: [UInt8]) throws(CryptoError) -> String? {
@@ -58,7 +58,7 @@ public struct DistinguishedName: Sendable, Hashable, CustomStringConvertible {
 
     /// Wraps `X509_NAME_print_ex`.
     private static func text(of name: borrowing Handle) throws(CryptoError) -> String {
-        // RFC 2253 without the escapes for what is not ASCII.
+        // RFC 2253 without escapes of characters outside ASCII.
         let flags =
             ASN1_STRFLGS_ESC_2253 | ASN1_STRFLGS_ESC_CTRL | ASN1_STRFLGS_UTF8_CONVERT | ASN1_STRFLGS_DUMP_UNKNOWN
             | ASN1_STRFLGS_DUMP_DER | XN_FLAG_SEP_COMMA_PLUS | XN_FLAG_DN_REV | XN_FLAG_FN_SN
@@ -109,7 +109,7 @@ public struct DistinguishedName: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The value of an attribute; nil for one that is no text.
+    /// The value of an attribute; nil where it is not text.
     private static func value(of entry: OpaquePointer?) -> String? {
         var text: UnsafeMutablePointer<UInt8>?
         let length = unsafe ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(entry))

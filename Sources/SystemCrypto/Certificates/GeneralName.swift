@@ -5,7 +5,7 @@ public enum GeneralName: Sendable, Hashable {
     case email(String)
     case dns(String)
     case uri(String)
-    /// A name of a kind of its own: user principal name, FASC-N, …; the value's DER.
+    /// A name of a kind that has an object identifier: user principal name, FASC-N, …; with the value's DER.
     case otherName(OID, value: [UInt8])
     /// Another kind by its tag, with its content: directory name, IP address, registered identifier, …
     case other(tag: UInt8, content: [UInt8])
@@ -17,7 +17,7 @@ public enum GeneralName: Sendable, Hashable {
         static let uri = DER.Tag.context(6, constructed: false)
     }
 
-    /// The user principal name that Windows log-on certificates have.
+    /// The user principal name of Windows log-on certificates.
     public static func userPrincipalName(_ name: String) -> GeneralName {
         .otherName(.userPrincipalName, value: DER.utf8String(name))
     }

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Names of hosts in certificates, RFC 6125 §6.4.
 package enum HostName {
-    /// Whether a name in a certificate stands for the host; a `*` in it stands for the first label alone.
+    /// Whether a name in a certificate matches the host. A `*` in the name matches only the first label.
     package static func matches(_ host: String, _ pattern: String) -> Bool {
         let labels = host.lowercased().split(separator: ".", omittingEmptySubsequences: false)
         let expected = pattern.lowercased().split(separator: ".", omittingEmptySubsequences: false)
@@ -11,22 +11,22 @@ package enum HostName {
         return expected.count > 2 && labels.dropFirst() == expected.dropFirst()
     }
 
-    /// Whether the name is one that a certificate may have for a host: labels of RFC 1123 §2.1, the first of which may
-    /// be a `*` where two others follow. An address in numbers is not.
+    /// Whether a certificate may have the name for a host: labels of RFC 1123 §2.1, of which the first may be a `*` where two
+    /// others follow. An IP address is not such a name.
     package static func isPattern(_ name: String) -> Bool {
         let labels = name.split(separator: ".", omittingEmptySubsequences: false)
         let plain = labels.first == "*" && labels.count > 2 ? labels.dropFirst() : labels[...]
         return name.utf8.count <= 253 && plain.allSatisfy(isLabel) && plain.last?.contains { !$0.isNumber } == true
     }
 
-    /// Whether the text is an address of RFC 5280 §4.2.1.6: a local part that is printable, and a host.
+    /// Whether the text is an e-mail address of RFC 5280 §4.2.1.6: a printable local part, and a host.
     package static func isAddress(_ address: String) -> Bool {
         guard let at = address.lastIndex(of: "@"), at != address.startIndex else { return false }
         let host = String(address[address.index(after: at)...])
         return address[..<at].utf8.allSatisfy { (0x21...0x7E).contains($0) } && !host.hasPrefix("*") && isPattern(host)
     }
 
-    /// The octets of a host that is an address in numbers, as certificates have them (RFC 5280 §4.2.1.6); nil for a name.
+    /// The octets of a host that is an IP address, as certificates have them (RFC 5280 §4.2.1.6); nil for a name.
     static func octets(ofAddress host: String) -> [UInt8]? {
         for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
             var octets = [UInt8](repeating: 0, count: count)

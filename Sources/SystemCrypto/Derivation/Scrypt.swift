@@ -1,7 +1,7 @@
 internal import COpenSSL
 public import SecureBytes
 
-/// A key from a password, at a price in memory and time that an attacker pays for each guess. RFC 7914.
+/// A key from a password, at a cost of memory and time for each guess of an attacker. RFC 7914.
 public enum Scrypt {
     /// The most memory a derivation may take, in bytes. Costs that need more come from a damaged or hostile file.
     public static let memoryLimit: UInt64 = 1 << 30
@@ -11,8 +11,8 @@ public enum Scrypt {
     /// - Parameters:
     ///   - n: the cost, a power of two above 1.
     ///   - r: the block size, in units of 128 bytes.
-    ///   - p: how often the mixing is repeated.
-    /// - Throws: `invalidLength` for costs that are no costs or need more than `memoryLimit`.
+    ///   - p: the number of repetitions of the mixing.
+    /// - Throws: `invalidLength` for invalid costs, or costs that need more than `memoryLimit`.
     public static func deriveKey(
         password: borrowing Secret, salt: [UInt8], n: UInt64, r: UInt32, p: UInt32, count: Int
     ) throws(CryptoError) -> Secret {
@@ -25,12 +25,13 @@ public enum Scrypt {
         parameters.add(OSSL_KDF_PARAM_SCRYPT_N, number: n)
         parameters.add(OSSL_KDF_PARAM_SCRYPT_R, number: UInt64(r))
         parameters.add(OSSL_KDF_PARAM_SCRYPT_P, number: UInt64(p))
-        // OpenSSL's own limit is 32 MiB, below what RFC 7914 §2 recommends; it counts some blocks more than we do.
+        // OpenSSL's own limit of 32 MiB is below the recommendation of RFC 7914 §2. It counts some blocks more than
+        // `needsMemory`.
         parameters.add(OSSL_KDF_PARAM_SCRYPT_MAXMEM, number: memoryLimit + memoryLimit / 8)
         return try KeyDerivation.derive("SCRYPT", parameters, count: count)
     }
 
-    /// 128·r·(n + p) bytes, or as much as can be written down.
+    /// The memory of the costs, 128·r·(n + p) bytes; the greatest number where that overflows.
     private static func needsMemory(n: UInt64, r: UInt32, p: UInt32) -> UInt64 {
         let (blocks, addition) = n.addingReportingOverflow(UInt64(p))
         let (bytes, multiplication) = blocks.multipliedReportingOverflow(by: 128 * UInt64(r))

@@ -3,7 +3,7 @@ public import SecureBytes
 
 /// A key from a shared secret, ANSI X9.63 §5.6.3 (SEC 1 §3.6.1).
 public enum X963KDF {
-    /// Derives `count` bytes; `sharedInfo` is what both sides know beside the secret.
+    /// Derives `count` bytes. `sharedInfo` is known to both sides beside the secret.
     public static func deriveKey(
         from secret: borrowing Secret, sharedInfo: [UInt8], count: Int, using algorithm: DigestAlgorithm
     ) throws(CryptoError) -> Secret {

@@ -3,7 +3,7 @@ public import SecureBytes
 
 /// Base64 without line breaks, RFC 4648 §4.
 public enum Base64 {
-    /// The digits of secret bytes, which are secret too.
+    /// The digits of secret bytes, which are a secret too.
     public static func encode(_ bytes: Span<UInt8>) -> Secret {
         Secret(capacity: digitCount(of: bytes.count) + 1) { append(bytes, to: &$0) }
     }
@@ -26,7 +26,7 @@ public enum Base64 {
                 unsafe digits.withPointer { start, _ in unsafe Int(EVP_DecodeBlock(output, start, length)) } - padding
             return count >= 0
         }
-        // OpenSSL passes over white space at both ends, and takes padding in the middle for zeros.
+        // OpenSSL ignores white space at both ends, and decodes padding in the middle as zeros.
         guard isEncoding(digits, of: bytes) else { throw malformed }
         return bytes
     }
@@ -35,7 +35,8 @@ public enum Base64 {
         encode(bytes.bytes).equals(Secret(copying: digits))
     }
 
-    /// Appends digits to a secret, which must have room for one byte more: OpenSSL ends them with a zero. Wraps `EVP_EncodeBlock`.
+    /// Appends digits to a secret, which must have room for one byte more, since OpenSSL ends them with a zero. Wraps
+    /// `EVP_EncodeBlock`.
     static func append(_ bytes: Span<UInt8>, to output: inout OutputSpan<UInt8>) {
         for start in stride(from: 0, to: bytes.count, by: longestBlock) {
             let block = bytes.extracting(start..<min(start + longestBlock, bytes.count))
@@ -51,7 +52,7 @@ public enum Base64 {
 
     static func digitCount(of byteCount: Int) -> Int { (byteCount + 2) / 3 * 4 }
 
-    /// The longest block: whole groups of three bytes, whose number of digits C's `int` holds.
+    /// The longest block: whole groups of three bytes, whose number of digits fits C's `int`.
     private static let longestBlock = 3 << 20
 
     private static let malformed = CryptoError(.malformed, "Base64")

@@ -25,7 +25,7 @@ extension TLVReader {
         }
     }
 
-    /// - Throws: `malformed` for bytes that nobody read.
+    /// - Throws: `malformed` for unread bytes.
     func finish() throws(CryptoError) {
         do { try end() } catch { throw CryptoError(error) }
     }
@@ -44,7 +44,7 @@ extension Span where Element == UInt8 {
     /// The tag of the next element.
     var nextDERTag: TLVTag? { isEmpty ? nil : TLVTag(rawValue: UInt32(self[0])) }
 
-    /// Takes the content of the next element off the front. For DER that is a secret, which no array may hold a copy of.
+    /// Takes the content of the next element off the front. For secret DER, of which no array may hold a copy.
     @_lifetime(self: copy self)
     @_lifetime(copy self)
     mutating func readDER(_ tag: TLVTag) throws(CryptoError) -> Span<UInt8> {

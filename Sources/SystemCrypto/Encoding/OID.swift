@@ -1,14 +1,14 @@
-/// An object identifier, kept as the content bytes of its DER so that unknown ones survive.
+/// An object identifier, stored as the content bytes of its DER so that unknown ones are preserved.
 public struct OID: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
     /// The content octets, without tag and length.
     public let content: [UInt8]
 
-    /// An object identifier as it was read, whatever it is.
+    /// An object identifier as it was read, without a check.
     public init(content: [UInt8]) {
         self.content = content
     }
 
-    /// An object identifier as people write it, `1.3.6.1.5.5.7.3.2`.
+    /// An object identifier from its dotted form, such as `1.3.6.1.5.5.7.3.2`.
     public init?(_ text: String) {
         var arcs: [UInt128] = []
         for part in text.split(separator: ".", omittingEmptySubsequences: false) {
@@ -24,7 +24,7 @@ public struct OID: Sendable, Hashable, CustomStringConvertible, ExpressibleByStr
         self = OID(text.description) ?? OID(content: [])
     }
 
-    /// The arcs in decimal, with dots; for bytes that are no arcs below 2^128, `#` and their hexadecimal form.
+    /// The arcs in decimal, with dots; `#` and the hexadecimal form of bytes that are not arcs below 2^128.
     public var description: String {
         OID.arcs(of: content)?.map(String.init).joined(separator: ".") ?? DistinguishedName.hexadecimal(content)
     }

@@ -29,7 +29,7 @@ public enum PEM {
         }
     }
 
-    /// The DER of every block of this label in a text; what stands between blocks is passed over.
+    /// The DER of every block of this label in a text. Text between blocks is ignored.
     ///
     /// - Throws: `malformed` for a block that is not Base64 or does not end.
     public static func blocks(labelled label: String, in text: [UInt8]) throws(CryptoError) -> [[UInt8]] {
@@ -67,13 +67,13 @@ public struct PEMBlock: ~Copyable {
         self.der = der
     }
 
-    /// Whether the block is encrypted as a whole, which is not said inside it.
+    /// Whether the block is encrypted as a whole by RFC 1421, which shows only in its header.
     public var isEncrypted: Bool { !header.isEmpty }
 
-    /// Whether a private key is in the block, in whatever format.
+    /// Whether the block holds a private key, in any format.
     public var isPrivateKey: Bool { label.hasSuffix("PRIVATE KEY") }
 
-    /// Checks that the encryption of RFC 1421 is one that a password opens, before a person is asked for it.
+    /// Checks that a password can decrypt the block's RFC 1421 encryption, before a person is asked for one.
     ///
     /// - Throws: `unsupported` for a cipher that OpenSSL does not have, `malformed` for a header that names none.
     func checkEncryption() throws(CryptoError) { _ = try unsafe cipher() }
@@ -97,7 +97,7 @@ public struct PEMBlock: ~Copyable {
 
     /// The encoded bytes without the encryption of RFC 1421. Wraps `PEM_do_header`.
     ///
-    /// - Throws: `wrongPassword`, and as ``checkEncryption()``.
+    /// - Throws: `wrongPassword`, and the errors of ``checkEncryption()``.
     func decrypted(password: borrowing Secret) throws(CryptoError) -> Secret {
         var cipher = try unsafe cipher()
         let text = password.bytes
@@ -118,12 +118,12 @@ public struct PEMBlock: ~Copyable {
     }
 }
 
-/// The blocks of a PEM text, one after the other; what stands between them is passed over. Wraps `PEM_read_bio_ex`.
+/// Reads the blocks of a PEM text one after the other, and ignores text between them. Wraps `PEM_read_bio_ex`.
 public struct PEMReader: ~Copyable {
     private let bio: Handle
 
     public init(_ text: Span<UInt8>) throws(CryptoError) {
-        // A memory that is wiped when it is freed: the text may be a private key's.
+        // The BIO's memory is wiped when it is freed, since the text may hold a private key.
         let bio = try unsafe Handle("PEM", release: PEMReader.release) { context in
             unsafe BIO_new_ex(context, BIO_s_secmem())
         }

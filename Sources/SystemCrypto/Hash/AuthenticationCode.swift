@@ -11,7 +11,7 @@ public enum HMAC {
         return try quickMAC("HMAC", name, key: key.bytes, bytes: bytes.span, capacity: algorithm.byteCount)
     }
 
-    /// The code as a secret, for one that is itself a key.
+    /// The code as a secret, for a code that is itself a key.
     static func secret(
         for bytes: Span<UInt8>, key: Span<UInt8>, using algorithm: DigestAlgorithm = .sha256
     ) throws(CryptoError) -> Secret {
@@ -27,7 +27,7 @@ public enum HMAC {
     }
 }
 
-/// An ``HMAC`` taken piece by piece. Wraps `EVP_MAC_update`.
+/// An ``HMAC`` of a message in parts. Wraps `EVP_MAC_update`.
 public struct HMACContext: ~Copyable {
     private let algorithm: DigestAlgorithm
     private let handle: Handle

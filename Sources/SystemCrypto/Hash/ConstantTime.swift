@@ -1,7 +1,6 @@
 internal import COpenSSL
 
-/// Comparisons and choices whose time does not depend on the values: a mask, all ones for yes and zero for no, takes
-/// the place of a branch.
+/// Comparisons and choices whose time does not depend on the values. A mask, all ones for yes and zero for no, replaces a branch.
 public enum ConstantTime {
     /// Whether both hold the same bytes. Their lengths are not secret.
     public static func isEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {

@@ -16,7 +16,7 @@ public enum Digest {
     }
 }
 
-/// A message digest taken piece by piece. Wraps `EVP_DigestUpdate`.
+/// A digest of a message in parts. Wraps `EVP_DigestUpdate`.
 public struct DigestContext: ~Copyable {
     /// The hash function.
     public let algorithm: DigestAlgorithm
@@ -58,7 +58,7 @@ public struct DigestContext: ~Copyable {
 }
 
 extension DigestAlgorithm {
-    /// The name OpenSSL fetches it by.
+    /// The name by which OpenSSL fetches the hash function.
     var openSSLName: String {
         switch self {
         case .sha1: "SHA1"

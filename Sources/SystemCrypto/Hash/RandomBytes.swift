@@ -8,10 +8,10 @@ public enum RandomBytes {
         bytes = try make(count: bytes.count)
     }
 
-    /// The most bytes given at once.
+    /// The most bytes of one call.
     public static let maximumCount = 1 << 24
 
-    /// Random bytes that need not stay secret: a nonce, a salt, a serial number.
+    /// Random bytes that need not stay secret, such as a nonce, a salt or a serial number.
     public static func make(count: Int) throws(CryptoError) -> [UInt8] {
         try check(count)
         return try unsafe [UInt8](capacity: count, "random bytes") { context, start, count in
@@ -19,7 +19,7 @@ public enum RandomBytes {
         }
     }
 
-    /// Random bytes that are a secret: a key.
+    /// Random bytes that are a secret, such as a key.
     public static func makeSecret(count: Int) throws(CryptoError) -> Secret {
         try check(count)
         return try unsafe Secret(capacity: count, "random bytes") { context, start, count in

@@ -14,7 +14,7 @@ struct BigNumber: ~Copyable {
         unsafe BN_set_flags(handle.pointer, BN_FLG_CONSTTIME)
     }
 
-    /// A number that OpenSSL computes: `body` gets where to put it and a context for intermediate values.
+    /// A number that OpenSSL computes. `body` gets the destination and a context for intermediate values.
     init(_ body: (OpaquePointer, OpaquePointer) -> Int32) throws(CryptoError) {
         let intermediates = try unsafe Handle("number", release: BN_CTX_free) { unsafe BN_CTX_new_ex($0) }
         let result = try unsafe Handle("number", release: BN_clear_free) { _ in unsafe BN_new() }
@@ -77,7 +77,7 @@ struct BigNumber: ~Copyable {
         return try unsafe BigNumber { unsafe BN_div(nil, $0, pointer, divisor, $1) }
     }
 
-    /// - Throws: `invalidKey` when there is none.
+    /// - Throws: `invalidKey` when there is no inverse.
     func inverse(modulo modulus: borrowing BigNumber) throws(CryptoError) -> BigNumber {
         let divisor = unsafe modulus.pointer
         return try unsafe BigNumber { unsafe BN_mod_inverse($0, pointer, divisor, $1) == nil ? 0 : 1 }

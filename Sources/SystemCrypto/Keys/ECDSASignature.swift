@@ -1,6 +1,6 @@
 internal import SecureBytes
 
-/// The two forms of an ECDSA signature, and the digest that goes into it.
+/// The two forms of an ECDSA signature, and the truncation of its digest.
 public enum ECDSASignature {
     /// The DER of an `ECDSA-Sig-Value` (RFC 3279 §2.2.3) from r‖s, each half of the bytes.
     ///

@@ -1,7 +1,7 @@
 internal import COpenSSL
 public import SecureBytes
 
-/// The kind of key that bytes are read as which do not tell it themselves.
+/// The kind of a key whose bytes do not tell it themselves.
 public enum KeyFamily: Sendable, Hashable, CaseIterable {
     case rsa, ec, ed25519, x25519
 
@@ -23,7 +23,7 @@ extension PrivateKey {
         }
     }
 
-    /// A key from what ``externalRepresentation()`` gives.
+    /// A key from its ``externalRepresentation()``.
     ///
     /// - Throws: `malformed` for other bytes, `invalidKey` where the point is not the scalar's, or the numbers of an RSA key
     ///   do not belong together.
@@ -74,8 +74,8 @@ extension PrivateKey {
 }
 
 extension PublicKey {
-    /// The key as SSH writes it on the wire; Base64 of it stands in `authorized_keys` behind the kind, which is its first
-    /// string.
+    /// The key in SSH's wire format, which begins with its kind. `authorized_keys` has the kind and then the Base64 of these
+    /// bytes.
     ///
     /// - Throws: `unsupported` for kinds of keys that SSH does not use.
     public func openSSH() throws(CryptoError) -> [UInt8] {

@@ -3,7 +3,7 @@ internal import SecureBytes
 
 /// The kind of a key pair.
 public enum KeyKind: Sendable, Hashable, CustomStringConvertible {
-    /// RSA with a modulus of so many bits.
+    /// RSA with a modulus of `bits` bits.
     case rsa(bits: Int)
     /// The NIST curves of FIPS 186-5.
     case ecP256, ecP384, ecP521
@@ -51,8 +51,8 @@ public enum KeyKind: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The public key in what PKCS #11 programs give for one on a curve: a DER OCTET STRING of it (§6.3.3), or itself. Their
-    /// lengths tell them apart, for a point may look like an OCTET STRING.
+    /// The public key in the form in which PKCS #11 programs give one on a curve: a DER OCTET STRING of it (§6.3.3), or the key
+    /// itself. The lengths tell them apart, since a point may look like an OCTET STRING.
     ///
     /// - Returns: nil for any other length.
     package func point(in encoded: [UInt8]) -> [UInt8]? {
@@ -84,7 +84,7 @@ public enum KeyKind: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The kind of a key that OpenSSL has.
+    /// The kind of an OpenSSL key.
     init(of key: KeyHandle) {
         switch key.algorithmName {
         case "RSA": self = .rsa(bits: Int(unsafe EVP_PKEY_get_bits(key.pointer)))

@@ -11,13 +11,12 @@ enum OpenSSHPrivateKey {
 
     /// Reads a file of one key.
     ///
-    /// - Throws: `malformed`, `passwordRequired`, `wrongPassword`; `unsupported` for a key type or an encryption that is
-    ///   not known here.
+    /// - Throws: `malformed`, `passwordRequired`, `wrongPassword`; `unsupported` for an unknown key type or encryption.
     static func read(_ bytes: Span<UInt8>, password: borrowing Secret?) throws(CryptoError) -> PrivateKey {
         guard bytes.count > magic.count, magic.indices.allSatisfy({ bytes[$0] == magic[$0] }) else { throw malformed }
         var rest = bytes.extracting(magic.count...)
         let names = (cipher: text(try rest.readSSHString()), derivation: text(try rest.readSSHString()))
-        // Other ciphers have more behind the section than nothing.
+        // Other ciphers may have further data behind the section.
         guard names == ("none", "none") || names == ("aes256-ctr", "bcrypt") else {
             throw CryptoError(.unsupported, "OpenSSH key encrypted with '\(DisplayText.escaped(names.cipher))'")
         }
@@ -74,7 +73,7 @@ enum OpenSSHPrivateKey {
     private static func key(in section: Span<UInt8>, isDecrypted: Bool = false) throws(CryptoError) -> PrivateKey {
         var rest = section
         guard try rest.readUInt32() == rest.readUInt32() else {
-            // The same number twice is there to tell a wrong password by.
+            // The number is there twice to detect a wrong password.
             throw isDecrypted ? CryptoError(.wrongPassword, "OpenSSH key") : malformed
         }
         let type = text(try rest.readSSHString())
@@ -145,17 +144,17 @@ enum OpenSSHPrivateKey {
 
     // MARK: - Writing
 
-    /// The comment's length at the most, in bytes.
+    /// The maximum length of the comment, in bytes.
     private static let maximumComment = 1024
-    /// No key has more: seven numbers, of which the longest has as many bytes as the longest modulus.
+    /// The maximum length of a key's section: seven numbers, each at most as long as the longest modulus.
     private static let maximumLength = 8 * PublicKey.maximumModulusLength
 
     /// Rounds of the key derivation, as OpenSSH writes them since 9.4.
     static let standardRounds: UInt32 = 24
 
-    /// The bytes of a file; ``pemLabel`` goes around them.
+    /// The bytes of a file, for a PEM block with ``pemLabel``.
     ///
-    /// - Parameter password: encrypts it; nil for a file that is in clear.
+    /// - Parameter password: encrypts the file; nil for an unencrypted one.
     /// - Throws: `unsupported` for kinds of keys that SSH does not use.
     static func write(
         _ key: PrivateKey, comment: String, password: borrowing Secret?, rounds: UInt32
@@ -165,7 +164,7 @@ enum OpenSSHPrivateKey {
             output.append(check + check)
             try append(key, to: &output)
             output.append(lengthPrefixed: Array(comment.utf8.prefix(maximumComment)).span)
-            // To whole blocks of AES.
+            // The padding to whole blocks of AES.
             for number in UInt8(1)..<16 where output.count % 16 != 0 { output.append(number) }
         }
         let publicBlob = try publicBlob(of: key.publicKey)
@@ -256,7 +255,7 @@ extension Span where Element == UInt8 {
         return number
     }
 
-    /// The bytes of a `string`; also those of an `mpint`, which is no negative one in a key.
+    /// The bytes of a `string`, or of an `mpint`, which is never negative in a key.
     @_lifetime(self: copy self)
     @_lifetime(copy self)
     mutating func readSSHString() throws(CryptoError) -> Span<UInt8> {
@@ -266,7 +265,7 @@ extension Span where Element == UInt8 {
 }
 
 extension OutputSpan where Element == UInt8 {
-    /// A non-negative `mpint`: no needless zeros, and one before a first bit that would be a sign.
+    /// A non-negative `mpint`: no needless zeros, and one zero byte before a first bit that would be a sign.
     fileprivate mutating func appendSSHInteger(_ bytes: Span<UInt8>) {
         let first = bytes.indices.first { bytes[$0] != 0 } ?? bytes.count
         let number = bytes.extracting(first...)

@@ -1,16 +1,16 @@
 internal import SecureBytes
 
-/// Public keys as OpenSSH writes them, a line each: a `.pub` file, or `authorized_keys`, sshd(8).
+/// Public keys in OpenSSH's text form, one on each line: a `.pub` file, or `authorized_keys`, sshd(8).
 public enum OpenSSHPublicKeys {
-    /// Whether a text has such a line, be it in order or not: a kind, and the beginning of Base64 that any kind has.
+    /// Whether a text has such a line, valid or not: a kind, and the beginning that the Base64 of every kind has.
     public static func areIn(_ text: [UInt8]) -> Bool {
         lines(of: text).contains { kindIndex(in: words(of: $0)) != nil }
     }
 
-    /// The keys of all lines. Blank ones, and those that begin with `#`, are passed over.
+    /// The keys of all lines. Blank lines, and lines that begin with `#`, are ignored.
     ///
-    /// - Throws: `malformed` for a line that is something else; `unsupported` for kinds of keys that are not known here, and
-    ///   for options before a kind, which nothing here would observe. The error names the line.
+    /// - Throws: `malformed` for any other line; `unsupported` for unknown kinds of keys, and for options before a kind, which
+    ///   nothing here would obey. The error names the line.
     public static func parse(_ text: [UInt8]) throws(CryptoError) -> [PublicKey] {
         var keys: [PublicKey] = []
         for (index, line) in lines(of: text).enumerated() {
@@ -50,8 +50,8 @@ public enum OpenSSHPublicKeys {
         line.split { [0x20, 0x09, 0x0D].contains($0) }
     }
 
-    /// The index of the kind in a line. The blob behind it begins with a length below 2²⁴, so that its Base64 begins
-    /// with three digits of zero.
+    /// The index of the kind in a line. The blob behind it begins with a small length, so that its Base64 begins with three zero
+    /// digits, `AAA`.
     private static func kindIndex(in words: [ArraySlice<UInt8>]) -> Int? {
         words.indices.dropLast().first { index in
             kinds.contains { words[index].starts(with: $0.utf8) } && words[index + 1].starts(with: "AAA".utf8)
@@ -62,7 +62,7 @@ public enum OpenSSHPublicKeys {
 }
 
 extension PublicKey {
-    /// - Parameter words: the kind, the key in Base64, and those of a comment.
+    /// - Parameter words: the kind, the key in Base64, and the words of a comment.
     fileprivate init(openSSHWords words: [ArraySlice<UInt8>]) throws(CryptoError) {
         guard words.count >= 2 else { throw PublicKey.malformedLine }
         let blob = try PublicKey.blob(words[1])

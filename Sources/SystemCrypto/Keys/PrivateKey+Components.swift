@@ -1,7 +1,7 @@
 internal import COpenSSL
 public import SecureBytes
 
-/// The numbers of an RSA key by which a card takes it over (RFC 8017 §3.2, second form), most significant byte first.
+/// The numbers of an RSA key for its import into a card (RFC 8017 §3.2, second form), most significant byte first.
 public struct RSAPrimes: ~Copyable, Sendable {
     public let p: Secret
     public let q: Secret
@@ -33,7 +33,7 @@ extension PrivateKey {
         try self.init(handle: KeyHandle(primes, publicExponent: publicExponent))
     }
 
-    /// An RSA key from all its numbers, each with however many zeros before it.
+    /// An RSA key from all its numbers, each with any number of leading zeros.
     ///
     /// - Throws: `invalidKey` when the numbers do not belong together.
     public convenience init(
@@ -44,8 +44,8 @@ extension PrivateKey {
         try checkParts()
     }
 
-    /// A key on a NIST curve from its scalar, most significant byte first, with any number of zeros before it: a big
-    /// integer of PKCS #11 has none, and others write as many bytes as a coordinate has (RFC 5915 §3).
+    /// A key on a NIST curve from its scalar, most significant byte first, with any number of leading zeros: a big integer of
+    /// PKCS #11 has none, and others write as many bytes as a coordinate has (RFC 5915 §3).
     ///
     /// - Throws: `invalidKey` for a scalar that is zero or not below the curve's order, `invalidLength` for a longer one.
     public convenience init(ecScalar scalar: borrowing Secret, curve: KeyKind) throws(CryptoError) {
@@ -57,7 +57,7 @@ extension PrivateKey {
         try self.init(handle: KeyHandle(seed: seed, kind: kind))
     }
 
-    /// The primes of an RSA key, as a card wants them: all numbers equally long.
+    /// The primes of an RSA key in a card's form, with all numbers equally long.
     ///
     /// - Throws: `unsupported` for another kind of key, or one of more than two primes.
     public func rsaPrimes() throws(CryptoError) -> RSAPrimes {
@@ -110,7 +110,7 @@ extension KeyHandle {
     convenience init(seed: borrowing Secret, kind: KeyKind) throws(CryptoError) {
         guard kind == .ed25519 || kind == .x25519 else { throw CryptoError(.unsupported, "seed of \(kind)") }
         guard seed.count == 32 else { throw CryptoError(.invalidLength, "\(kind) seed") }
-        // The initializer's own closure may not have the span.
+        // The initialiser's own closure cannot capture the span.
         let key = try unsafe seed.bytes.withPointer { start, count throws(CryptoError) in
             try unsafe OpenSSL.call("\(kind) seed") { context in
                 unsafe EVP_PKEY_new_raw_private_key_ex(context, kind.algorithmName, nil, start, count)
@@ -167,7 +167,7 @@ extension KeyHandle {
             primes)
     }
 
-    /// d = e⁻¹ mod (p − 1)(q − 1), where the other numbers agree with it.
+    /// The private exponent d = e⁻¹ mod (p − 1)(q − 1), after a check of the other numbers.
     private static func privateExponent(
         _ primes: borrowing RSAPrimes, p: borrowing BigNumber, q: borrowing BigNumber, publicExponent: [UInt8]
     ) throws(CryptoError) -> BigNumber {
@@ -211,7 +211,7 @@ extension KeyKind {
     }
 }
 
-/// OpenSSL's names for the numbers of `RSAPrimes`; its own macros for them paste strings, which Swift does not see.
+/// OpenSSL's names for the numbers of `RSAPrimes`. Its own macros for them concatenate strings, which Swift does not import.
 private enum RSAParameter {
     static let p = OSSL_PKEY_PARAM_RSA_FACTOR + "1"
     static let q = OSSL_PKEY_PARAM_RSA_FACTOR + "2"

@@ -2,7 +2,7 @@ internal import COpenSSL
 public import SecureBytes
 
 // Private keys are written and read (PrivateKey+Import) here and not by OpenSSL, which leaves copies of the DER in memory that it
-// frees. What has more than two primes or is on another curve is left to OpenSSL all the same.
+// frees. Only keys with more than two primes, or on other curves, are left to OpenSSL.
 
 extension PrivateKey {
     /// The DER of the key's PKCS#8 `PrivateKeyInfo`, RFC 5208 §5.
@@ -18,7 +18,8 @@ extension PrivateKey {
         return Secret(DER.Tag.sequence, before: DER.integer([0]) + algorithm, key.bytes)
     }
 
-    /// RSA: RFC 8017 §A.1.2. EC: RFC 5915 §3, whose curve PKCS#8 has outside. Curve25519: RFC 8410 §7.
+    /// The key inside PKCS#8. RSA: RFC 8017 §A.1.2. EC: RFC 5915 §3, without the curve, which PKCS#8 has outside. Curve25519: RFC
+    /// 8410 §7.
     private func keyOfPKCS8() throws(CryptoError) -> Secret {
         switch kind {
         case .rsa: try pkcs1()
@@ -29,7 +30,7 @@ extension PrivateKey {
 
     /// The DER of the key in its algorithm's own format: RSA PKCS#1 (RFC 8017 §A.1.2), EC SEC 1 (RFC 5915).
     ///
-    /// - Throws: `unsupported` for other keys, which have none.
+    /// - Throws: `unsupported` for other keys, which have no such format.
     public func algorithmEncoding() throws(CryptoError) -> Secret {
         switch kind {
         case .rsa where hasThirdPrime:
@@ -88,7 +89,7 @@ extension PrivateKey {
 }
 
 extension Handle {
-    /// OpenSSL's form of a PKCS#8 `PrivateKeyInfo`, which it wipes. Wraps `d2i_PKCS8_PRIV_KEY_INFO`.
+    /// OpenSSL's form of a PKCS#8 `PrivateKeyInfo`, which is wiped when it is freed. Wraps `d2i_PKCS8_PRIV_KEY_INFO`.
     init(privateKeyInfo der: Span<UInt8>) throws(CryptoError) {
         try unsafe self.init("PKCS#8", parsing: der, release: PKCS8_PRIV_KEY_INFO_free) {
             unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, $0, $1)
@@ -97,7 +98,7 @@ extension Handle {
 }
 
 extension Secret {
-    /// One element of DER: its content is what comes before a secret, that, and what comes after it.
+    /// One element of DER, whose content is `before`, a secret, and `after`.
     fileprivate init(_ tag: TLVTag, before: [UInt8] = [], _ secret: Span<UInt8>, after: [UInt8] = []) {
         let head = TLV.header(tag, count: before.count + secret.count + after.count) + before
         self.init(capacity: head.count + secret.count + after.count) { output in
@@ -107,11 +108,11 @@ extension Secret {
         }
     }
 
-    /// The bytes, and behind them a non-negative INTEGER, given most significant byte first.
+    /// The bytes, followed by a non-negative INTEGER, given most significant byte first.
     fileprivate borrowing func appendingInteger(_ magnitude: borrowing Secret) -> Secret {
         let bytes = magnitude.bytes
         let digits = bytes.extracting((bytes.indices.first { bytes[$0] != 0 } ?? bytes.count)...)
-        // One more where it would be negative, or nothing.
+        // One zero byte more where the number would be negative, or has no bytes.
         let zero: [UInt8] = digits.isEmpty || digits[0] > 0x7F ? [0] : []
         let integer = Secret(DER.Tag.integer, before: zero, digits)
         return Secret(joining: self.bytes, integer.bytes)

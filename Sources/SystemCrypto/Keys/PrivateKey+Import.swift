@@ -10,7 +10,7 @@ extension PrivateKey {
         try self.init(encoded, password: nil)
     }
 
-    /// A key from a file that may be encrypted: PEM or DER of PKCS#8, encrypted PKCS#8, PKCS#1 or SEC 1.
+    /// A key from a file that may be encrypted: PEM or DER of PKCS#8, encrypted PKCS#8, PKCS#1 or SEC 1, or OpenSSH's own format.
     ///
     /// - Throws: `malformed` for anything else, `wrongPassword`; `invalidKey` where the public half in the file is not
     ///   the private one's.
@@ -63,7 +63,7 @@ extension PrivateKey {
             throw CryptoError(.passwordRequired, "private key")
         case .some(let password):
             let der = try block.decrypted(password: password)
-            // One wrong password in 256 leaves a padding that looks right.
+            // For one wrong password in 256, the padding looks right.
             guard PrivateKeyFormat(der.bytes) != nil else { throw CryptoError(.wrongPassword, "encrypted PEM") }
             try self.init(der: der.bytes, password: nil)
         }
@@ -92,7 +92,8 @@ extension PrivateKey {
         try self.init(handle: handle)
     }
 
-    /// Checks that the numbers of an RSA key from outside belong together, which takes a while. Others were checked before.
+    /// Checks that the numbers of an RSA key from outside belong together, which takes a while. Other keys are checked when they
+    /// are read.
     ///
     /// - Throws: `invalidKey`.
     public func checkParts() throws(CryptoError) {
@@ -184,13 +185,13 @@ extension KeyHandle {
         try unsafe self.init(info: info.pointer)
     }
 
-    /// The key of a PKCS#8 `PrivateKeyInfo` that OpenSSL has. Wraps `i2d_PKCS8_PRIV_KEY_INFO`.
+    /// The key of an OpenSSL `PKCS8_PRIV_KEY_INFO`. Wraps `i2d_PKCS8_PRIV_KEY_INFO`.
     convenience init(info: OpaquePointer) throws(CryptoError) {
         let der = try unsafe Secret(encoding: "PKCS#8") { unsafe i2d_PKCS8_PRIV_KEY_INFO(info, $0) }
         try self.init(pkcs8: der.bytes)
     }
 
-    /// A key in the format of its algorithm, with what OpenSSL alone knows. Wraps `d2i_PrivateKey_ex`.
+    /// A key in the format of its algorithm, for keys that only OpenSSL can read. Wraps `d2i_PrivateKey_ex`.
     private convenience init(_ der: Span<UInt8>, type: Int32) throws(CryptoError) {
         try unsafe self.init("private key", parsing: der) { unsafe d2i_PrivateKey_ex(type, nil, $0, $1, $2, nil) }
     }
@@ -219,7 +220,7 @@ extension KeyHandle {
             privateExponent: privateExponent, primes)
     }
 
-    /// - Parameter curve: what stands beside the key in PKCS#8.
+    /// - Parameter curve: the curve beside the key in PKCS#8; nil for none.
     /// - Throws: `invalidKey` for a public key of another scalar.
     fileprivate convenience init(sec1 der: Span<UInt8>, curve: OID?) throws(CryptoError) {
         let key = try SEC1PrivateKey(der)

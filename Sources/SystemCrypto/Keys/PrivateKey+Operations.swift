@@ -4,8 +4,8 @@ public import SecureBytes
 extension PrivateKey {
     /// Signs a digest.
     ///
-    /// - Throws: `unsupported` for an algorithm that is not this key's or signs no digests, `invalidLength` for a digest
-    ///   of another length than the algorithm's or one that does not fit the key, and for a PSS salt without a length.
+    /// - Throws: `unsupported` for an algorithm that is not this key's or signs no digests, `invalidLength` for a digest that
+    ///   does not have the algorithm's length or does not fit the key, and for a PSS salt without a length.
     public func sign(digest: [UInt8], using algorithm: SignatureAlgorithm) throws(CryptoError) -> [UInt8] {
         try algorithm.check(kind: kind, digestCount: digest.count)
         if algorithm == .rsaRaw { return try rsaPrivateOperation(digest).copied() }
@@ -30,7 +30,7 @@ extension PrivateKey {
         try algorithm == .ed25519 ? signEd25519(input) : sign(digest: input, using: algorithm)
     }
 
-    /// Signs a message, which goes through the algorithm's hash function first.
+    /// Signs a message, which is hashed first by the algorithm's hash function.
     ///
     /// - Throws: as for a digest; `unsupported` also for ECDSA without a digest algorithm.
     public func sign(message: [UInt8], using algorithm: SignatureAlgorithm) throws(CryptoError) -> [UInt8] {
@@ -51,8 +51,8 @@ extension PrivateKey {
 
     /// Decrypts with an RSA key.
     ///
-    /// PKCS#1 v1.5 padding that is wrong gives a message that is always the same and means nothing, not an error: an
-    /// error would let an attacker decrypt by trying (see `RSAPadding.removePKCS1Decryption`).
+    /// Wrong PKCS#1 v1.5 padding gives a meaningless message, always the same for a ciphertext, and not an error, which would let
+    /// an attacker decrypt by trial (see `RSAPadding.removePKCS1Decryption`).
     ///
     /// - Throws: `decryptionFailed`; `invalidLength` for a ciphertext that is not as long as the modulus.
     public func decrypt(_ ciphertext: [UInt8], using encryption: RSAEncryption) throws(CryptoError) -> Secret {
@@ -70,7 +70,7 @@ extension PrivateKey {
     /// The secret shared with the holder of another key on the same curve: the X coordinate for NIST curves (SP 800-56A
     /// §5.7.1.2), the output of X25519 (RFC 7748 §6.1).
     ///
-    /// - Throws: `unsupported` for keys that agree on nothing together.
+    /// - Throws: `unsupported` for keys that cannot agree on a secret.
     public func sharedSecret(with peer: PublicKey) throws(CryptoError) -> Secret {
         guard kind == peer.kind, kind.isEC || kind == .x25519, let length = kind.coordinateLength else {
             throw CryptoError(.unsupported, "key agreement of \(kind) with \(peer.kind)")

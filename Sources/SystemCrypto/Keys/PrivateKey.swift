@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// A private key in memory, held by OpenSSL and wiped when the last reference goes.
+/// A private key in memory, held by OpenSSL and wiped with the last reference.
 public final class PrivateKey: Sendable {
     /// The public half.
     public let publicKey: PublicKey

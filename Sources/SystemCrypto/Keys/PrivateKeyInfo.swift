@@ -7,9 +7,9 @@ internal import SecureBytes
 ///         attributes [0] IMPLICIT Attributes OPTIONAL, publicKey [1] IMPLICIT BIT STRING OPTIONAL }
 struct PrivateKeyInfo: ~Copyable {
     let algorithm: OID
-    /// The algorithm's parameters where they are a name: that of a curve.
+    /// The algorithm's parameters where they are an object identifier, such as a curve's.
     let parameter: OID?
-    /// In the format of the algorithm.
+    /// The key, in the format of the algorithm.
     let key: Secret
     let publicKey: [UInt8]?
 

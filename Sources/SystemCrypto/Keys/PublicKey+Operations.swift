@@ -3,7 +3,7 @@ internal import COpenSSL
 extension PublicKey {
     /// Whether `signature` is this key's over a digest.
     ///
-    /// A signature that is not even well-formed is simply not valid.
+    /// A malformed signature is an invalid one, not an error.
     ///
     /// - Throws: `unsupported` for an algorithm that is not this key's or signs no digests, `invalidLength` for a digest
     ///   of another length than the algorithm's.
@@ -13,7 +13,7 @@ extension PublicKey {
         try algorithm.check(kind: kind, digestCount: digest.count)
         switch algorithm {
         case .rsaRaw:
-            // The public operation encrypts without a padding; it fails for a number that is not below the modulus.
+            // The public operation encrypts without padding. It fails for a number that is not below the modulus.
             guard let block = try? encrypt(signature, using: .raw) else { return false }
             return block == digest
         case .ecdsa(let digestAlgorithm, .rfc4754):
@@ -77,7 +77,7 @@ extension PublicKey {
         }
     }
 
-    /// Encrypts bytes that are no secret to their holder.
+    /// Encrypts bytes that are not kept as a secret.
     public func encrypt(_ plaintext: [UInt8], using encryption: RSAEncryption) throws(CryptoError) -> [UInt8] {
         try encrypt(plaintext.span, using: encryption)
     }

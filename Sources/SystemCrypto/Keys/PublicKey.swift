@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import SecureBytes
 
-/// A public key, checked when it was made; it does not change.
+/// An immutable public key, which was checked when it was made.
 public struct PublicKey: Sendable, Hashable {
     /// The algorithm and size.
     public let kind: KeyKind
@@ -25,8 +25,8 @@ public struct PublicKey: Sendable, Hashable {
         PublicKeyCache.insert(self)
     }
 
-    /// The SHA-1 of the key's bits in a `SubjectPublicKeyInfo`, which is ``keyHash`` unless the encoding is an unusual one. The key is not
-    /// decoded, which takes OpenSSL far longer. Nil for another structure.
+    /// The SHA-1 of the key's bits in a `SubjectPublicKeyInfo`, which is ``keyHash`` except for unusual encodings. The key is not
+    /// decoded, which would take OpenSSL far longer. Nil for another structure.
     public static func keyHash(ofBitsIn spki: [UInt8]) -> [UInt8]? {
         do throws(CryptoError) {
             var outer = TLVReader(spki, .der)
@@ -35,7 +35,7 @@ public struct PublicKey: Sendable, Hashable {
             _ = try info.read(DER.Tag.sequence)
             let bits = try info.read(DER.Tag.bitString).content
             try info.finish()
-            // The first byte is the number of bits that do not count.
+            // The first byte is the number of unused bits.
             return bits.first == 0 ? try Digest.hash(Array(bits.dropFirst()), using: .sha1) : nil
         } catch {
             return nil
@@ -80,10 +80,10 @@ public struct PublicKey: Sendable, Hashable {
         try self.init(handle: handle)
     }
 
-    /// The public half of a key OpenSSL has.
+    /// The public half of an OpenSSL key.
     init(handle: KeyHandle) throws(CryptoError) {
         let spki = try unsafe [UInt8](encoding: "public key") { unsafe i2d_PUBKEY(handle.pointer, $0) }
-        // Read back, so that the handle has no private half.
+        // The DER is read again, so that the new handle has no private half.
         try self.init(handle: KeyHandle(spki: spki), spki: spki)
     }
 
@@ -114,7 +114,7 @@ public struct PublicKey: Sendable, Hashable {
         hasher.combine(spki)
     }
 
-    /// 16384 bits, OpenSSL's own limit.
+    /// In bytes: 16384 bits, OpenSSL's own limit.
     static let maximumModulusLength = 2048
 
     private static func rawRepresentation(

@@ -1,8 +1,9 @@
 internal import Synchronization
 
-/// The public keys that were read last, by their encoding: OpenSSL takes longer to read one than to check a signature with it.
+/// The public keys that were read last, by their encoding, since OpenSSL takes longer to read a key than to verify a signature
+/// with it.
 ///
-/// A thread that meets another in here reads the key anew. So does a child by `fork` of a process in which one was: nobody waits.
+/// No thread waits here: where another thread holds the lock, also one of a parent at `fork`, the key is read again.
 enum PublicKeyCache {
     private static let capacity = 32
     private static let keys = Mutex<[PublicKey]>([])

@@ -6,8 +6,8 @@ internal import SecureBytes
 ///         version INTEGER { ecPrivkeyVer1(1) }, privateKey OCTET STRING,
 ///         parameters [0] EXPLICIT ECParameters OPTIONAL, publicKey [1] EXPLICIT BIT STRING OPTIONAL }
 ///
-/// OpenSSL would read it in its default context, and compute a missing public key there, with random numbers of that
-/// context. For curves that are not NIST's we let it.
+/// OpenSSL would read the key in its default context, and compute a missing public key there, with that context's random numbers.
+/// Only keys on curves other than NIST's are left to it.
 struct SEC1PrivateKey: ~Copyable {
     let scalar: Secret
     /// The named curve.

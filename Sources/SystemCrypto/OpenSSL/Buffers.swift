@@ -2,8 +2,8 @@ internal import COpenSSL
 internal import SecureBytes
 
 extension Span where Element == UInt8 {
-    /// Lends the bytes to C. The address is never nil, not even for no bytes: some of OpenSSL's functions take nil for
-    /// "ask me for the length".
+    /// Lends the bytes to C. The address is never nil, not even for no bytes, since some of OpenSSL's functions only return a
+    /// length for nil.
     func withPointer<Result: ~Copyable, E: Error>(
         _ body: (UnsafePointer<UInt8>, Int) throws(E) -> Result
     ) throws(E) -> Result {
@@ -17,7 +17,7 @@ extension Span where Element == UInt8 {
     }
 }
 
-// One byte nobody writes.
+// One byte that is never written.
 nonisolated(unsafe) private let emptyAddress: UnsafePointer<UInt8> = {
     let address = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
     unsafe address.initialize(to: 0)
@@ -25,7 +25,7 @@ nonisolated(unsafe) private let emptyAddress: UnsafePointer<UInt8> = {
 }()
 
 extension Array where Element == UInt8 {
-    /// Bytes that C writes: `body` gets room for `capacity` bytes, and sets how many it used.
+    /// Bytes that C writes. `body` gets room for `capacity` bytes, and sets the number that it used.
     init(
         capacity: Int, _ operation: String, failing code: CryptoError.Code = .library,
         _ body: (OpaquePointer, UnsafeMutablePointer<UInt8>, inout Int) -> Bool
@@ -50,7 +50,7 @@ extension Array where Element == UInt8 {
 }
 
 extension Secret {
-    /// A secret that C writes: `body` gets room for `capacity` bytes, and sets how many it used.
+    /// A secret that C writes. `body` gets room for `capacity` bytes, and sets the number that it used.
     init(
         capacity: Int, _ operation: String, failing code: CryptoError.Code = .library,
         _ body: (OpaquePointer, UnsafeMutablePointer<UInt8>, inout Int) -> Bool
@@ -75,8 +75,7 @@ extension Secret {
     }
 }
 
-/// Calls an `i2d_` function: it writes to the address and moves it, or writes nothing; and returns the length of the
-/// DER.
+/// An `i2d_` function. It writes to the address and advances it, or writes nothing for nil, and returns the length of the DER.
 typealias Encoder = (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
 
 private func encodedLength(_ operation: String, _ body: Encoder) throws(CryptoError) -> Int {

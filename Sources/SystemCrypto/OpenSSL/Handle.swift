@@ -17,7 +17,7 @@ struct Handle: ~Copyable {
         unsafe self.release = release
     }
 
-    /// Makes the object of the bytes that a `d2i_` function reads.
+    /// Takes over the object that a `d2i_` function reads from the bytes.
     init(
         _ operation: String, parsing der: Span<UInt8>, release: Release,
         _ read: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> OpaquePointer?
@@ -52,7 +52,7 @@ final class KeyHandle: @unchecked Sendable {
         unsafe pointer = try OpenSSL.call(operation, failing: code, make)
     }
 
-    /// Makes the object of the bytes that a `d2i_` function reads.
+    /// Takes over the object that a `d2i_` function reads from the bytes.
     convenience init(
         _ operation: String, parsing der: Span<UInt8>,
         _ read: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int, OpaquePointer) -> OpaquePointer?
@@ -73,7 +73,7 @@ final class KeyHandle: @unchecked Sendable {
         }
     }
 
-    /// A context that an `_init_ex` function has made ready for one operation with this key.
+    /// A context for one operation with this key, initialised by an `_init_ex` function.
     func makeContext(
         _ operation: String, _ parameters: borrowing ParameterList,
         _ begin: (OpaquePointer, UnsafePointer<OSSL_PARAM>?) -> Int32
@@ -92,7 +92,7 @@ final class KeyHandle: @unchecked Sendable {
 }
 
 extension OpenSSL {
-    /// The object that a `d2i_` function reads; nil, and nothing to free, where bytes are left over.
+    /// The object that a `d2i_` function reads; nil, with the object freed, where bytes are left over.
     fileprivate static func parse(
         _ der: Span<UInt8>, release: Handle.Release,
         _ read: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> OpaquePointer?

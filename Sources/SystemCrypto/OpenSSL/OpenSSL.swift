@@ -1,14 +1,14 @@
 internal import COpenSSL
 
-/// The part of libcrypto that this package has to itself.
+/// This package's own library context in libcrypto.
 ///
-/// Every algorithm is fetched from an `OSSL_LIB_CTX` of our own, never from the default one: we are loaded into
-/// processes that use OpenSSL themselves, possibly by OpenSSL, and its configuration file may name our own PKCS#11
-/// module. Nor is a key given to an engine that the process has made its default: see `copenssl_make_context`.
+/// Every algorithm is fetched from an `OSSL_LIB_CTX` of our own, never from the default one: we are loaded into processes that
+/// use OpenSSL themselves, possibly by OpenSSL, and its configuration file may name our own PKCS#11 module. Keys are not given to
+/// an engine that the process has made its default either: see `copenssl_make_context`.
 enum OpenSSL {
     /// Runs calls of OpenSSL and returns their result; nil from `body` is a failure.
     ///
-    /// The thread's error queue belongs to the whole process: what others left there stays, what `body` adds goes.
+    /// The whole process shares the thread's error queue: earlier errors stay, and errors that `body` adds are removed.
     static func call<Result>(
         _ operation: String, failing code: CryptoError.Code = .library, _ body: (OpaquePointer) -> Result?
     ) throws(CryptoError) -> Result {
@@ -32,7 +32,7 @@ enum OpenSSL {
 
     /// Whether the algorithms of the legacy provider (RC2 and RC4 in old PKCS#12 files) could be made available.
     ///
-    /// Loaded on first use and kept; a system without `legacy.so` does without.
+    /// The provider is loaded on first use and kept. False on a system without `legacy.so`.
     static let hasLegacyAlgorithms: Bool = {
         guard let context = unsafe context else { return false }
         ERR_set_mark()
@@ -42,7 +42,7 @@ enum OpenSSL {
 
     // Never freed: a module cannot know when the last thread of its host stops using it.
     nonisolated(unsafe) private static let context: OpaquePointer? = {
-        // Only the texts of errors. Anything about configuration would decide for the whole process.
+        // Loads only the error texts. A choice about configuration would apply to the whole process.
         OPENSSL_init_crypto(UInt64(OPENSSL_INIT_LOAD_CRYPTO_STRINGS), nil)
         return unsafe copenssl_make_context()
     }()

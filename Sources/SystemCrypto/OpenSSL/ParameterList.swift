@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import SecureBytes
 
-/// The named values of an `OSSL_PARAM` array; wiped when the list ends, for some of them are keys.
+/// The named values of an `OSSL_PARAM` array, which are wiped when the list ends, since some are keys.
 @safe
 struct ParameterList: ~Copyable {
     private var parameters: [OSSL_PARAM] = unsafe []
@@ -32,7 +32,7 @@ struct ParameterList: ~Copyable {
         }
     }
 
-    /// The array, closed by the empty entry that C wants at its end.
+    /// Runs `body` with the array, which ends with C's empty entry.
     borrowing func withPointer<Result: ~Copyable, E: Error>(
         _ body: (UnsafePointer<OSSL_PARAM>?) throws(E) -> Result
     ) throws(E) -> Result {

@@ -1,7 +1,7 @@
 internal import COpenSSL
 public import SecureBytes
 
-/// Keys and certificates that travel together in a file under a password, RFC 7292.
+/// Keys and certificates in one file under a password, RFC 7292.
 public struct PKCS12: Sendable {
     /// The private keys, in the order of the file.
     public let keys: [PrivateKey]
@@ -12,7 +12,7 @@ public struct PKCS12: Sendable {
 
     /// Reads a file that has no password.
     ///
-    /// - Throws: as with a password; `passwordRequired` when there is one.
+    /// - Throws: as with a password; `passwordRequired` for a file with one.
     public static func parse(_ der: [UInt8]) throws(CryptoError) -> PKCS12 {
         try parse(der, nil)
     }
@@ -30,7 +30,7 @@ public struct PKCS12: Sendable {
     private static func parse(_ der: [UInt8], _ password: borrowing Secret?) throws(CryptoError) -> PKCS12 {
         _ = OpenSSL.hasLegacyAlgorithms
         let file = try unsafe Handle("PKCS#12", failing: .malformed, release: PKCS12_free) { context in
-            // Made before it is filled, so that its ciphers are looked for in our context.
+            // The empty file is made first, so that its ciphers are fetched in our context.
             var file = unsafe PKCS12_init_ex(NID_pkcs7_data, context, nil)
             guard unsafe file != nil else { return nil }
             let isRead = unsafe der.span.withPointer { start, count in
@@ -46,7 +46,7 @@ public struct PKCS12: Sendable {
         return try PKCS12Reader.read(file, password: password)
     }
 
-    /// A key and its certificate that go into a file.
+    /// A key and its certificate, for a file.
     public struct Identity: Sendable {
         public let key: PrivateKey
         public let certificate: Certificate
@@ -62,7 +62,7 @@ public struct PKCS12: Sendable {
     }
 
     /// Writes keys, their certificates and the certificates above them into a file: PBES2 with AES-256-CBC, MAC with
-    /// HMAC-SHA-256. What several identities share is written once.
+    /// HMAC-SHA-256. Keys and certificates that several identities share are written once.
     ///
     /// - Throws: `malformed` for a password with a zero byte.
     public static func create(

@@ -20,7 +20,7 @@ struct PKCS12Reader: ~Copyable {
 
     /// The content of a file, with or without a password.
     ///
-    /// "No password" is written in two ways: as no characters, or as the two zero bytes that end no characters.
+    /// Writers encode "no password" in two ways: as no bytes, or as the two zero bytes that end an empty text.
     static func read(_ file: borrowing Handle, password: borrowing Secret?) throws(CryptoError) -> PKCS12 {
         switch password {
         case .some(let password) where !password.isEmpty:
@@ -79,7 +79,7 @@ struct PKCS12Reader: ~Copyable {
     }
 
     private mutating func readBags(_ bags: OpaquePointer, depth: Int) throws(CryptoError) {
-        // RFC 7292 §4.2.6 allows bags of bags without end.
+        // RFC 7292 §4.2.6 allows nested bags without a limit.
         guard depth < 4 else { throw CryptoError(.malformed, "PKCS#12 nesting") }
         for index in unsafe PKCS12Reader.indices(of: bags) {
             guard let bag = unsafe OPENSSL_sk_value(bags, index).map(OpaquePointer.init) else { continue }
@@ -113,7 +113,7 @@ struct PKCS12Reader: ~Copyable {
         unsafe names.ofKeys[hash] = names.ofKeys[hash] ?? PKCS12Reader.name(of: bag)
     }
 
-    /// The certificate is taken out of the bag's DER, for OpenSSL would read it in its default context.
+    /// Reads the certificate from the bag's DER, since OpenSSL would read it in its default context.
     ///
     ///     SafeBag ::= SEQUENCE { bagId OBJECT IDENTIFIER, bagValue [0] EXPLICIT CertBag, bagAttributes SET OPTIONAL }
     ///     CertBag ::= SEQUENCE { certId OBJECT IDENTIFIER, certValue [0] EXPLICIT OCTET STRING }
@@ -139,7 +139,7 @@ struct PKCS12Reader: ~Copyable {
         return unsafe DisplayText.escaped(String(cString: name))
     }
 
-    /// The indices of a stack's elements; none for a null stack, whose number is negative.
+    /// The indices of a stack's elements; none for a null stack, whose count is negative.
     private static func indices(of stack: OpaquePointer) -> Range<Int32> {
         unsafe 0..<max(OPENSSL_sk_num(stack), 0)
     }

@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import SecureBytes
 
-/// The bags of a PKCS#12 file as they are filled, RFC 7292 §4.
+/// Fills the bags of a PKCS#12 file, RFC 7292 §4.
 @safe
 struct PKCS12Writer: ~Copyable {
     private let certificates: Handle
@@ -9,7 +9,7 @@ struct PKCS12Writer: ~Copyable {
     private let password: UnsafePointer<CChar>
     private let iterations: Int32
 
-    /// - Parameter password: ends with a zero, and is there for as long as the writer.
+    /// - Parameter password: ends with a zero, and must outlive the writer.
     init(password: UnsafePointer<CChar>, iterations: Int32) throws(CryptoError) {
         let certificates = try PKCS12Writer.makeBags()
         let keys = try PKCS12Writer.makeBags()
@@ -24,8 +24,8 @@ struct PKCS12Writer: ~Copyable {
     }
 
     /// - Parameters:
-    ///   - name: what people call it.
-    ///   - id: that of its key, where that is in the file too.
+    ///   - name: the friendly name.
+    ///   - id: the id of the certificate's key, where the key is in the file too.
     func add(_ certificate: Certificate, name: String? = nil, id: [UInt8]? = nil) throws(CryptoError) {
         var bags: OpaquePointer? = unsafe certificates.pointer
         let bag = unsafe PKCS12_add_cert(&bags, certificate.handle.pointer)
@@ -57,7 +57,7 @@ struct PKCS12Writer: ~Copyable {
         }
     }
 
-    /// The file: certificates encrypted together, keys each for itself, and a MAC over both.
+    /// The file: certificates encrypted together, each key separately, and a MAC over both.
     func finish() throws(CryptoError) -> [UInt8] {
         let safes = try unsafe Handle("PKCS#12", release: PKCS12Reader.freeSafes) { context in
             var safes = unsafe OPENSSL_sk_new_null()

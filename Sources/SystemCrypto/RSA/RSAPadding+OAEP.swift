@@ -3,7 +3,7 @@ public import SecureBytes
 extension RSAPadding {
     /// Removes OAEP from a card's plaintext, RFC 8017 §7.1.2 step 3.
     ///
-    /// Everything that can be wrong with the block is one error, found in the same time (Manger's attack).
+    /// All faults of a block give the same error, after the same time (Manger's attack).
     ///
     /// - Throws: `decryptionFailed`; `invalidLength` for a block too short for the hash function.
     public static func removeOAEP(
@@ -27,7 +27,7 @@ extension RSAPadding {
         return Secret(copying: data.bytes.extracting(start...))
     }
 
-    /// Whether the data block is `lHash ‖ 00 … 00 ‖ 01 ‖ message`, as a mask, and where the message starts.
+    /// Whether the data block is `lHash ‖ 00 … 00 ‖ 01 ‖ message`, as a mask, and the index at which the message starts.
     private static func findMessage(
         in data: Span<UInt8>, labelHash: [UInt8], firstByte: UInt8
     ) -> (isValid: UInt, start: Int) {

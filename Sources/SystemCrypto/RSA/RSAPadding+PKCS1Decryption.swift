@@ -3,11 +3,10 @@ public import SecureBytes
 extension RSAPadding {
     /// Removes the PKCS #1 v1.5 encryption padding from a card's plaintext (RFC 8017 §7.2.2), with implicit rejection.
     ///
-    /// A block with wrong padding is no error. It gives a message that is random to everybody, and the same each time
-    /// for the same ciphertext, so that nobody who sends ciphertexts learns whether their padding was right
-    /// (Bleichenbacher's attack). The scheme is that of draft-irtf-cfrg-rsa-guidance §7, whose key for the
-    /// pseudo-random function comes from the private exponent. A card does not give that away, so a random secret of this
-    /// process takes its place: the substitute is then stable for as long as the process lives.
+    /// A block with wrong padding is not an error. It gives a random message, always the same for the same ciphertext, so that
+    /// the sender of a ciphertext cannot learn whether its padding was right (Bleichenbacher's attack). The scheme is that of
+    /// draft-irtf-cfrg-rsa-guidance §7, whose key for the pseudo-random function comes from the private exponent. A card does not
+    /// reveal that, so a random secret of this process replaces it: the substitute is stable while the process lives.
     ///
     /// No branch and no index depends on the block up to the point where the length of the message is known, which the
     /// caller learns in any case.
@@ -22,7 +21,7 @@ extension RSAPadding {
         }
     }
 
-    /// Removes the padding with a key for the pseudo-random function that the caller has.
+    /// Removes the padding, with the caller's key for the pseudo-random function.
     static func removePKCS1Decryption(
         _ block: borrowing Secret, ciphertext: [UInt8], rejectionKey: borrowing Secret
     ) throws(CryptoError) -> Secret {
@@ -44,7 +43,7 @@ extension RSAPadding {
         }
     }
 
-    /// Whether the padding is right, as a mask, and where the message behind it starts.
+    /// Whether the padding is right, as a mask, and the index at which the message starts.
     private static func findMessage(in block: Span<UInt8>) -> (isValid: UInt, start: UInt) {
         var isFound: UInt = 0
         var separator: UInt = 0
@@ -54,11 +53,11 @@ extension RSAPadding {
             isFound |= isZero
         }
         let hasHeader = ConstantTime.isZero(UInt(block[0])) & ConstantTime.isEqual(UInt(block[1]), 2)
-        // At least eight bytes of padding; a separator that was never found is at zero, and fails here too.
+        // The padding has at least eight bytes. A missing separator has the index zero, and fails here too.
         return (hasHeader & ~ConstantTime.isLess(separator, 10), separator + 1)
     }
 
-    /// The length of the substitute: of the candidates, cut to as many bits as the limit has, the last below it.
+    /// The length of the substitute: the last candidate below the limit, after cutting the candidates to the limit's bits.
     private static func substituteLength(from candidates: Span<UInt8>, limit: UInt) -> UInt {
         let mask = UInt.max >> UInt(limit.leadingZeroBitCount)
         var length: UInt = 0
@@ -84,7 +83,7 @@ extension RSAPadding {
         }
     }
 
-    /// So many that all of them being too large does not happen.
+    /// Enough candidates that it practically never happens that all are too large.
     private static let lengthCandidates = 128
 
     private static let processRejectionKey: Secret? = try? RandomBytes.makeSecret(count: 32)

@@ -1,8 +1,8 @@
 internal import SecureBytes
 
-/// The paddings of RFC 8017, for cards that do only the bare RSA operation.
+/// The paddings of RFC 8017, for cards that have only the bare RSA operation.
 public enum RSAPadding {
-    /// EMSA-PKCS1-v1_5, RFC 8017 §9.2: the block a signature of `digest` is made of.
+    /// EMSA-PKCS1-v1_5, RFC 8017 §9.2: the block from which a signature of `digest` is made.
     ///
     /// - Throws: `invalidLength` for a digest of another length than the algorithm's, or a key too short for it.
     public static func pkcs1Signature(
@@ -31,7 +31,7 @@ public enum RSAPadding {
         return DER.sequence([identifier, DER.octetString(digest)])
     }
 
-    /// Block type 1 of PKCS #1 v1.5 over bytes that the caller put together: `00 01 FF … FF 00` and the bytes.
+    /// Block type 1 of PKCS #1 v1.5 over the caller's bytes: `00 01 FF … FF 00` and the bytes.
     ///
     /// - Throws: `invalidLength` when fewer than eight bytes of padding would be left.
     public static func pkcs1Raw(_ data: [UInt8], keyBytes: Int) throws(CryptoError) -> [UInt8] {
@@ -43,7 +43,7 @@ public enum RSAPadding {
 
     /// EMSA-PSS, RFC 8017 §9.1.1, in a block as long as the modulus.
     ///
-    /// - Parameter salt: random bytes if nil, as long as the digest.
+    /// - Parameter salt: the salt; nil for random bytes as long as the digest.
     /// - Throws: `invalidLength` for a digest of another length than the algorithm's, or a key too short for both.
     public static func pss(
         digest: [UInt8], algorithm: DigestAlgorithm, mgf1: DigestAlgorithm, salt: [UInt8]? = nil, keyBits: Int
@@ -60,11 +60,11 @@ public enum RSAPadding {
         let maskBytes = mask.bytes
         for index in block.indices { block[index] ^= maskBytes[index] }
         block[0] &= 0xFF >> UInt8(8 * encodedLength - encodedBits)
-        // A modulus of 8n + 1 bits is a byte longer than what is encoded.
+        // A modulus of 8n + 1 bits is a byte longer than the encoding.
         return [UInt8](repeating: 0, count: (keyBits + 7) / 8 - encodedLength) + block + hash + [0xBC]
     }
 
-    /// The bytes that PKCS #1 v1.5 puts around a message: two of header, eight of padding, one of separator.
+    /// The bytes that PKCS #1 v1.5 adds to a message at least: two of header, eight of padding, one separator.
     public static let pkcs1Overhead = 11
 }
 

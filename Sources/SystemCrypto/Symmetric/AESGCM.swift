@@ -4,11 +4,11 @@ public import SecureBytes
 public enum AESGCM {
     /// Length of a nonce in bytes. A nonce must not be used twice under one key.
     public static let nonceLength = 12
-    /// Lengths of nonces that are taken from other programs' formats.
+    /// Lengths of nonces that are accepted in other programs' formats.
     public static let nonceLengths = 8...64
     /// Length of the authentication tag in bytes.
     public static let tagLength = 16
-    /// Lengths of tags that are taken from other programs' formats, SP 800-38D §5.2.1.2.
+    /// Lengths of tags that are accepted in other programs' formats, SP 800-38D §5.2.1.2.
     public static let tagLengths = 12...16
 
     /// Encrypts, and authenticates `associatedData` along with it.
@@ -28,7 +28,7 @@ public enum AESGCM {
         return ciphertext + (try context.tag(count: tagLength))
     }
 
-    /// Decrypts the output of `seal`, or of another sealer with a shorter tag.
+    /// Decrypts the output of `seal`, or of another program with a shorter tag.
     ///
     /// - Throws: `authenticationFailed` when key, nonce, ciphertext, tag or associated data differ from what was sealed;
     ///   `invalidLength` for a key or nonce of another length.

@@ -2,8 +2,8 @@ public import SecureBytes
 
 /// Encryption of one key under another, RFC 3394 and, padded, RFC 5649. Wrapping keys have 16, 24 or 32 bytes.
 public enum AESKeyWrap {
-    /// Bytes of a key of `count` bytes when it is wrapped; nil where it cannot be: without padding it has to be a multiple of 8
-    /// bytes, and at least 16.
+    /// The wrapped length of a key of `count` bytes; nil where the key cannot be wrapped: without padding, `count` must be a
+    /// multiple of 8, and at least 16.
     public static func wrappedLength(of count: Int, padded: Bool = false) -> Int? {
         guard padded ? count >= 1 : count >= 16 && count.isMultiple(of: 8) else { return nil }
         return (count + 7) / 8 * 8 + 8
@@ -11,7 +11,7 @@ public enum AESKeyWrap {
 
     /// Encrypts `key`.
     ///
-    /// - Throws: `invalidLength` for a key of which nothing is made.
+    /// - Throws: `invalidLength` for a key that cannot be wrapped.
     public static func wrap(
         _ key: borrowing Secret, under wrappingKey: borrowing Secret, padded: Bool = false
     ) throws(CryptoError) -> [UInt8] {
@@ -27,10 +27,10 @@ public enum AESKeyWrap {
         }
     }
 
-    /// Decrypts what `wrap` made.
+    /// Decrypts the output of `wrap`.
     ///
-    /// - Throws: `authenticationFailed` when the wrapping key is another or the data was changed; `invalidLength` for what is no wrapped
-    ///   key by its length.
+    /// - Throws: `authenticationFailed` when the wrapping key is another or the data was changed; `invalidLength` for a length
+    ///   that no wrapped key has.
     public static func unwrap(
         _ wrapped: [UInt8], under wrappingKey: borrowing Secret, padded: Bool = false
     ) throws(CryptoError) -> Secret {

@@ -1,16 +1,16 @@
 public import SecureBytes
 
-/// AES that is applied piece by piece, SP 800-38A. Keys have 16, 24 or 32 bytes.
+/// AES over data in parts, SP 800-38A. Keys have 16, 24 or 32 bytes.
 public struct AESStream: ~Copyable {
     public enum Mode: Sendable, Hashable {
-        /// Chained blocks; the input ends with a whole one.
+        /// Chained blocks. The input consists of whole blocks.
         case cbc
-        /// Chained blocks, the last of them filled up: RFC 5652 §6.3.
+        /// Chained blocks with padding of the last one, RFC 5652 §6.3.
         case paddedCBC
-        /// A counter in all of the block.
+        /// A counter that fills the whole block.
         case ctr
-        /// Galois/Counter Mode (SP 800-38D), for encryption alone: a plaintext may not be given out before its tag was
-        /// checked, which ``AESGCM`` does. The tag comes at the end.
+        /// Galois/Counter Mode (SP 800-38D), for encryption only: a plaintext must not be returned before its tag was checked, as
+        /// ``AESGCM`` does. The tag comes at the end.
         case gcm
 
         fileprivate var name: String {
@@ -31,9 +31,9 @@ public struct AESStream: ~Copyable {
 
     /// - Parameters:
     ///   - initializationVector: 16 bytes; of GCM, a nonce.
-    ///   - associatedData: what GCM authenticates beside the message.
+    ///   - associatedData: the data that GCM authenticates beside the message.
     ///   - tagLength: bytes of GCM's tag.
-    /// - Throws: `invalidLength` for a key, a vector or a tag of another length, `unsupported` for GCM that is to decrypt.
+    /// - Throws: `invalidLength` for a key, a vector or a tag of another length, `unsupported` for decryption with GCM.
     public init(
         _ mode: Mode, encrypts: Bool, key: borrowing Secret, initializationVector: [UInt8],
         authenticating associatedData: [UInt8] = [], tagLength: Int = AESGCM.tagLength
@@ -82,7 +82,7 @@ public struct AESStream: ~Copyable {
 
     /// The last block, or the tag.
     ///
-    /// - Throws: `invalidLength` for input that is not whole blocks; `decryptionFailed` where the padding is none.
+    /// - Throws: `invalidLength` for input that is not whole blocks; `decryptionFailed` for invalid padding.
     public func finish() throws(CryptoError) -> Secret {
         let isWhole = held % 16 == 0
         switch mode {

@@ -18,14 +18,14 @@ public enum BlockCipher: Sendable, Hashable, CaseIterable {
         self == .tripleDES ? 8 : 16
     }
 
-    /// Encrypts whole blocks, each for itself.
+    /// Encrypts whole blocks, each separately.
     ///
     /// - Throws: `invalidLength` for a key of another length or input that is not whole blocks.
     public func encrypt(_ blocks: [UInt8], key: borrowing Secret) throws(CryptoError) -> [UInt8] {
         try process(blocks, .encrypt, key: key)
     }
 
-    /// Decrypts whole blocks, each for itself.
+    /// Decrypts whole blocks, each separately.
     ///
     /// - Throws: `invalidLength` for a key of another length or input that is not whole blocks.
     public func decrypt(_ blocks: [UInt8], key: borrowing Secret) throws(CryptoError) -> [UInt8] {

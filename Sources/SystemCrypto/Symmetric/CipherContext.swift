@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import SecureBytes
 
-/// One encryption or decryption under way. Wraps `EVP_CipherInit_ex2` and its companions.
+/// A running encryption or decryption. Wraps `EVP_CipherInit_ex2` and its companions.
 struct CipherContext: ~Copyable {
     enum Direction: Int32 {
         case decrypt = 0
@@ -12,8 +12,8 @@ struct CipherContext: ~Copyable {
     private let handle: Handle
 
     /// - Parameters:
-    ///   - pads: whether the last block is filled up, RFC 5652 §6.3.
-    ///   - associatedData: what is authenticated and not encrypted.
+    ///   - pads: whether the last block is padded, RFC 5652 §6.3.
+    ///   - associatedData: the data that is authenticated but not encrypted.
     /// - Throws: `invalidLength` for a key or an initialisation vector the cipher does not take.
     init(
         _ name: String, _ direction: Direction, key: borrowing Secret, initializationVector: [UInt8] = [],
@@ -39,7 +39,7 @@ struct CipherContext: ~Copyable {
         try unsafe key.bytes.withPointer { key, _ throws(CryptoError) in
             try unsafe initializationVector.span.withPointer { vector, length throws(CryptoError) in
                 try unsafe OpenSSL.check(name) { _ in
-                    // Given once more, the cipher would take back the length of the vector.
+                    // Passing the cipher again would reset the length of the vector.
                     unsafe EVP_CipherInit_ex2(
                         handle.pointer, isGCM ? nil : cipher.pointer, key, length == 0 ? nil : vector,
                         direction.rawValue, nil)
@@ -47,7 +47,7 @@ struct CipherContext: ~Copyable {
             }
         }
         try unsafe OpenSSL.check(name) { _ in unsafe EVP_CIPHER_CTX_set_padding(handle.pointer, pads ? 1 : 0) }
-        // OpenSSL takes no data for the end of the message.
+        // OpenSSL would take empty data for the end of the message.
         if !associatedData.isEmpty {
             guard let length = Int32(exactly: associatedData.count) else { throw CryptoError(.invalidLength, name) }
             var written: Int32 = 0
@@ -68,9 +68,9 @@ struct CipherContext: ~Copyable {
         return written + Int(last)
     }
 
-    /// Processes a part; `output` has room for it and a block more. Returns the length of what came of it, nil for failure.
+    /// Processes a part. `output` has room for it and one block more. Returns the length of the output; nil for failure.
     func update(_ input: Span<UInt8>, into output: UnsafeMutablePointer<UInt8>) -> Int? {
-        // OpenSSL takes no data for the end of the message.
+        // OpenSSL would take empty data for the end of the message.
         guard !input.isEmpty else { return 0 }
         guard let length = Int32(exactly: input.count) else { return nil }
         var written: Int32 = 0

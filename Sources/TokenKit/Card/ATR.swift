@@ -27,7 +27,7 @@ public struct ATR: Hashable, Sendable, CustomStringConvertible {
         return end <= bytes.count ? Array(bytes[position..<end]) : []
     }
 
-    /// Whether the card says in its historical bytes that it takes extended Lc and Le fields.
+    /// Whether the card's historical bytes announce extended Lc and Le fields.
     ///
     /// Card capabilities are the COMPACT-TLV object `73`, third byte, bit 7 (ISO/IEC 7816-4 §12.1.1.9).
     public var announcesExtendedLength: Bool {

@@ -1,8 +1,8 @@
 internal import SecureBytes
 
-/// A way to a card that takes one command and gives one answer.
+/// A channel to a card, which takes one command and gives one answer.
 ///
-/// A PC/SC transaction, the virtual card, a script and a recorder are channels; no layer above knows which.
+/// A PC/SC transaction, the virtual card, a script and a recorder are channels. The layers above do not know which one they use.
 public protocol CardChannel: AnyObject {
     /// Sends one command APDU and returns the response APDU, status word included.
     ///
@@ -15,12 +15,12 @@ public protocol CardChannel: AnyObject {
     /// - Returns: the card's answer, or a status word of the reader's own where nothing was sent.
     func transmit(_ header: CommandAPDU, entering entry: PINEntry) throws(CardError) -> [UInt8]
 
-    /// Keeps other programs from the card from now on, where that is not so yet.
+    /// Keeps other programs from the card from now on, if they are not kept from it already.
     func hold() throws(CardError)
 }
 
 extension CardChannel {
-    /// Does nothing: a channel of one's own is never shared.
+    /// Does nothing: most channels are not shared with other programs.
     public func hold() {}
 
     /// Most channels lead to no reader with keys.
@@ -29,10 +29,10 @@ extension CardChannel {
     }
 }
 
-/// From when on a transaction keeps other programs from the card.
+/// The point from which a transaction keeps other programs from the card.
 public enum CardHold: Sendable {
     case fromTheStart
-    /// No transaction for the first command, which no other program can interrupt: that saves two of four calls of the
+    /// The first command goes without a transaction, since no other program can interrupt it. That saves two of four calls of the
     /// service.
     case fromTheSecondCommand
 }
@@ -48,8 +48,8 @@ public protocol CardReader: Sendable {
     /// Connects to the card in the reader, shared with other programs.
     ///
     /// - Parameters:
-    ///   - trace: who is told each command and answer; nil for nobody.
-    ///   - wait: the caller's wait for another program, as far as it has come.
+    ///   - trace: a listener for each command and answer; nil for none.
+    ///   - wait: the caller's wait for another program so far.
     func connect(trace: (any CardTrace)?, _ wait: CardWait) throws(CardError) -> any CardConnection
 }
 
@@ -59,11 +59,11 @@ extension CardReader {
         try connect(trace: trace, CardWait())
     }
 
-    /// Whether there is a card in the reader at the moment, be it one that answers or not. Nothing is sent to it.
+    /// Whether there is a card in the reader at the moment, answering or mute. Nothing is sent to it.
     public var hasCard: Bool { occupancy.hasCard }
 }
 
-/// The state of a reader as PC/SC tells it, without a command to the card.
+/// The state of a reader as PC/SC reports it, without a command to the card.
 public struct ReaderOccupancy: Hashable, Sendable {
     public let hasCard: Bool
 
@@ -92,12 +92,12 @@ public protocol CardConnection: AnyObject, Sendable {
 
     /// Runs `body` while no other program can reach the card.
     ///
-    /// A card that another program reset since the last transaction is reconnected first, and the transaction's
-    /// ``CardTransaction/epoch`` is a new one. No person may be asked anything meanwhile but by the reader itself.
+    /// A card that another program reset since the last transaction is reconnected first, and the transaction has a new
+    /// ``CardTransaction/epoch``. Only the reader itself may ask a person for something meanwhile.
     ///
     /// - Parameters:
     ///   - hold: with ``CardHold/fromTheSecondCommand`` such a reset is an error, ``CardError`` `.reset`.
-    ///   - wait: the caller's wait for another program, as far as it has come.
+    ///   - wait: the caller's wait for another program so far.
     func withTransaction<Result: ~Copyable>(
         _ hold: CardHold, _ wait: CardWait, _ body: (inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result
@@ -109,7 +109,7 @@ public protocol CardConnection: AnyObject, Sendable {
 }
 
 extension CardConnection {
-    /// Not every way to a card tells.
+    /// Not every connection can tell.
     public var isHeldElsewhere: Bool { false }
 
     /// Most readers have no keys.

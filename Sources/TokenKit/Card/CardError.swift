@@ -5,7 +5,7 @@ public struct CardError: Error, Hashable, Sendable, CustomStringConvertible {
         case serviceUnavailable
         /// The service refuses this user or session.
         case accessDenied
-        /// The reader does not exist, or no reader does.
+        /// The reader does not exist, or there is none.
         case noReader
         /// The reader holds no card.
         case noCard
@@ -17,13 +17,13 @@ public struct CardError: Error, Hashable, Sendable, CustomStringConvertible {
         case removed
         /// Another program reset the card during the operation: selection and PIN state are gone.
         case reset
-        /// Reader and card lost each other, or the reader refused a command.
+        /// The communication of reader and card failed, or the reader refused a command.
         case communication
-        /// A wait was called off.
+        /// A wait was cancelled.
         case cancelled
         /// An answer, or a command to be parsed, breaks its format.
         case malformed
-        /// An answer grew beyond what its object may have.
+        /// An answer is longer than its object may be.
         case responseTooLarge
         /// A command cannot be expressed.
         case invalidCommand

@@ -1,6 +1,6 @@
 /// The transport to one inserted card: its command length limits, and the trace.
 ///
-/// A connection keeps one for as long as the card stays in, so that what was negotiated is negotiated once.
+/// A connection keeps its link while the card stays in, so that limits are negotiated once.
 public final class CardLink {
     /// The transmission protocol of ISO/IEC 7816-3.
     public enum TransmissionProtocol: Sendable, Hashable {
@@ -11,8 +11,8 @@ public final class CardLink {
 
     /// Whether commands may be in extended form.
     ///
-    /// It starts as what the answer to reset announces; a driver that learns better from the application (`7F66`) says
-    /// so with ``allowExtendedLength(commandLimit:)``; a refusal ends it for the insertion.
+    /// The first value is that of the answer to reset. A driver that learns from the application (`7F66`) that the card takes
+    /// extended commands calls ``allowExtendedLength(commandLimit:)``. A refusal ends their use for the insertion.
     public private(set) var usesExtendedLength: Bool
 
     /// Bytes of the longest command that the card takes, header included.
@@ -46,6 +46,6 @@ public final class CardLink {
 public protocol CardTrace: AnyObject, Sendable {
     /// - Parameters:
     ///   - command: header and data in hexadecimal.
-    ///   - response: data and status word in hexadecimal, or what went wrong.
+    ///   - response: data and status word in hexadecimal, or the error.
     func exchanged(command: String, response: String)
 }

@@ -7,7 +7,7 @@ public import SecureBytes
 public struct CardTransaction: ~Copyable {
     private let channel: any CardChannel
 
-    /// The facts that were learned of this card's transport.
+    /// The known limits of this card's transport.
     public let link: CardLink
 
     /// A number that changes with each reset of the card: selections and verifications of another epoch are gone.
@@ -31,7 +31,7 @@ public struct CardTransaction: ~Copyable {
         commandsBeforeHold = hold == .fromTheStart ? 1 : 2
     }
 
-    /// Keeps other programs from the card from now on, where that is not so yet.
+    /// Keeps other programs from the card from now on, if they are not kept from it already.
     public mutating func hold() throws(CardError) {
         try channel.hold()
         commandsBeforeHold = min(commandsBeforeHold, commandCount + 1)
@@ -40,10 +40,10 @@ public struct CardTransaction: ~Copyable {
     /// Sends a command and collects its whole answer.
     ///
     /// - Parameters:
-    ///   - command: `expectedLength` ``CommandAPDU/anyLength`` takes whatever there is.
+    ///   - command: an `expectedLength` of ``CommandAPDU/anyLength`` takes an answer of any length.
     ///   - limit: bytes that the answer's data may have.
-    /// - Throws: ``CardError`` `.responseTooLarge` when the card offers more than `limit`, and what the channel throws.
-    ///   A status word that tells of a failure is not thrown but returned.
+    /// - Throws: ``CardError`` `.responseTooLarge` when the card offers more than `limit`, and the channel's errors. A status
+    ///   word of a failure is returned, not thrown.
     public mutating func send(_ command: CommandAPDU, limit: Int = CommandAPDU.anyLength) throws(CardError)
         -> ResponseAPDU
     {
@@ -57,13 +57,12 @@ public struct CardTransaction: ~Copyable {
         return response
     }
 
-    /// Sends a command in short form and takes the first part of its answer alone.
+    /// Sends a command in short form and takes only the first part of its answer.
     ///
-    /// What the card still holds of the answer it drops with the next command. A look at the beginning of a large object
-    /// costs one command this way.
+    /// The card drops the rest of the answer with the next command. So reading the beginning of a large object costs one command.
     ///
-    /// - Returns: what the card gives at once, at most 256 bytes of data where it keeps to the short form;
-    ///   ``StatusWord/success`` also where there would be more.
+    /// - Returns: the first part, of at most 256 bytes where the card keeps to the short form; with ``StatusWord/success`` also
+    ///   where more would follow.
     public mutating func sendForFirstPart(_ command: CommandAPDU) throws(CardError) -> ResponseAPDU {
         var response = try sendShort(command)
         if response.data.isEmpty, let remaining = response.status.remainingResponseLength {
@@ -74,7 +73,7 @@ public struct CardTransaction: ~Copyable {
         return response
     }
 
-    /// Sends a short command whose data no other memory holds, as a PIN.
+    /// Sends a short command whose data, such as a PIN, is in no other memory.
     ///
     /// The command is never repeated, whatever the answer.
     public mutating func send(_ header: CommandAPDU, secret: borrowing Secret) throws(CardError) -> ResponseAPDU {
@@ -96,7 +95,7 @@ public struct CardTransaction: ~Copyable {
 
     /// Sends a short command with a PIN that a person types on the reader's own keys.
     ///
-    /// It returns once that is done, or the reader waits no longer; nobody else has the card meanwhile.
+    /// Returns after the entry, or when the reader stops waiting for it. No other program has the card meanwhile.
     ///
     /// - Returns: the card's answer, or one of the reader's such as ``StatusWord/pinEntryCancelled``.
     public mutating func send(_ header: CommandAPDU, entering entry: PINEntry) throws(CardError) -> ResponseAPDU {
@@ -151,7 +150,7 @@ public struct CardTransaction: ~Copyable {
         return try transmitCorrectingLength(block, .short)
     }
 
-    /// Repeats the command once where the card wants another Le (6Cxx) than it was sent.
+    /// Repeats the command once where the card asks for another Le (6Cxx).
     private mutating func transmitCorrectingLength(
         _ command: CommandAPDU, _ form: CommandAPDU.Form
     ) throws(CardError) -> ResponseAPDU {
@@ -174,7 +173,7 @@ public struct CardTransaction: ~Copyable {
                 cla: command.cla, ins: 0xC0, p1: 0, p2: 0, expectedLength: remaining,
                 confidentiality: command.confidentiality.intersection(.response))
             var part = try sendShort(next)
-            // Some cards announce more than they have and then know nothing of it.
+            // Some cards announce more data than they have, and then fail with 6A80.
             if part.status == .incorrectData, !response.data.isEmpty, part.data.isEmpty { part.status = .success }
             guard !part.data.isEmpty || part.status.remainingResponseLength == nil else {
                 throw CardError(.malformed, "the card announces more data and sends none")

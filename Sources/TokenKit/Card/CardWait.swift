@@ -2,12 +2,12 @@ internal import Synchronization
 
 /// A call's wait for a card that another program holds: its beginning, and whether it was cancelled.
 public struct CardWait: Sendable {
-    /// The time at which the wait began. A call's time in this program's own queue counts.
+    /// The time at which the wait began. Time in this program's own queue counts.
     public let start: ContinuousClock.Instant
 
     private let cancellation: Cancellation?
 
-    /// - Parameter cancellation: ends it before its time.
+    /// - Parameter cancellation: ends the wait early.
     public init(since start: ContinuousClock.Instant = .now, unless cancellation: Cancellation? = nil) {
         (self.start, self.cancellation) = (start, cancellation)
     }
@@ -15,7 +15,7 @@ public struct CardWait: Sendable {
     /// Whether the wait was cancelled.
     public var isCancelled: Bool { cancellation?.isCancelled ?? false }
 
-    /// The rest of a bound.
+    /// The remaining time of a limit that runs since the wait began.
     func rest(of patience: Duration) -> Duration { max(ContinuousClock.now.duration(to: start + patience), .zero) }
 
     /// Cancels any number of waits, permanently.

@@ -1,12 +1,12 @@
 internal import SecureBytes
 
-/// A command to a card: header, data, and how long an answer is expected.
+/// A command to a card: header, data, and the expected length of the answer.
 ///
 /// All four cases of ISO/IEC 7816-4 §5.1, in short and extended form.
 public struct CommandAPDU: Hashable, Sendable {
-    /// Bytes a short command carries at the most.
+    /// The most bytes of data in a short command.
     public static let maximumShortData = 255
-    /// Bytes an extended command carries at the most.
+    /// The most bytes of data in an extended command.
     public static let maximumExtendedData = 65_535
     /// Le of a short command that takes any answer.
     public static let maximumShortResponse = 256
@@ -49,7 +49,7 @@ public struct CommandAPDU: Hashable, Sendable {
         self.confidentiality = confidentiality
     }
 
-    /// Reads a command as a card receives it, and tells which form it had: `encoded(form)` gives the bytes again.
+    /// Reads a command as a card receives it, and the form that it had, with which `encoded(form)` gives the same bytes.
     ///
     /// - Throws: ``CardError`` `.malformed` where Lc and Le do not fit the bytes.
     public static func parse(_ bytes: [UInt8]) throws(CardError) -> (command: CommandAPDU, form: Form) {
@@ -71,7 +71,7 @@ public struct CommandAPDU: Hashable, Sendable {
 
     /// The bytes to send.
     ///
-    /// - Throws: ``CardError`` `.invalidCommand` for data or an expected length that the form has no room for.
+    /// - Throws: ``CardError`` `.invalidCommand` for data or an expected length that does not fit the form.
     public func encoded(_ form: Form) throws(CardError) -> [UInt8] {
         let header = [cla, ins, p1, p2]
         if let expectedLength, !(1...CommandAPDU.anyLength).contains(expectedLength) {

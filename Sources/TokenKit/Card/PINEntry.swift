@@ -1,10 +1,10 @@
-/// The way in which a reader with keys of its own asks for a PIN and puts it into a command: as ASCII digits, from the
-/// left of a block of padding.
+/// The form in which a reader with keys of its own puts a PIN into a command: as ASCII digits, from the left of a block of
+/// padding.
 public struct PINEntry: Hashable, Sendable {
     /// The number of digits that the PIN may have.
     public let digits: ClosedRange<UInt8>
 
-    /// The command's data as it is before a digit is put in.
+    /// The command's data before any digit is filled in.
     public let block: [UInt8]
 
     public init(digits: ClosedRange<UInt8>, block: [UInt8]) {
@@ -13,7 +13,7 @@ public struct PINEntry: Hashable, Sendable {
     }
 }
 
-/// The status words of a reader that answers in the card's place, since it sent nothing. PC/SC part 10 §2.5.2.
+/// The status words with which a reader answers in the card's place when it has sent nothing. PC/SC part 10 §2.5.2.
 extension StatusWord {
     /// No PIN was typed in time.
     public static let pinEntryTimedOut: StatusWord = 0x6400

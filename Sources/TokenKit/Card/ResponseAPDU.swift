@@ -2,7 +2,7 @@ internal import SecureBytes
 
 /// A card's answer: data and a status word. ISO/IEC 7816-4 §5.1.
 public struct ResponseAPDU: Hashable, Sendable {
-    /// Bytes of the longest answer there is, status word included.
+    /// Bytes of the longest answer, status word included.
     public static let maximumLength = CommandAPDU.anyLength + 2
 
     public var data: [UInt8]
@@ -33,9 +33,9 @@ public struct ResponseAPDU: Hashable, Sendable {
         data + [status.sw1, status.sw2]
     }
 
-    /// Adds the next part of an answer and takes its status word.
+    /// Appends the next part of an answer, and takes over its status word.
     ///
-    /// - Parameter wiping: whether no copy of either may be left behind, as an array that grows does.
+    /// - Parameter wiping: whether both former arrays are wiped, since a growing array would leave copies.
     mutating func append(_ part: inout ResponseAPDU, wiping: Bool) {
         status = part.status
         guard wiping else { return data += part.data }

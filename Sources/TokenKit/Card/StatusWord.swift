@@ -2,7 +2,7 @@ internal import SecureBytes
 
 /// The two status bytes that end every response APDU.
 ///
-/// ISO/IEC 7816-4 §5.6; SP 800-73-5 part 2 table 1. A value with no name here keeps its number.
+/// ISO/IEC 7816-4 §5.6; SP 800-73-5 part 2 table 1. A value without a name here keeps its number.
 public struct StatusWord: RawRepresentable, Hashable, Sendable, ExpressibleByIntegerLiteral {
     public let rawValue: UInt16
 
@@ -43,13 +43,13 @@ public struct StatusWord: RawRepresentable, Hashable, Sendable, ExpressibleByInt
     public static let classNotSupported: StatusWord = 0x6E00
     public static let noPreciseDiagnosis: StatusWord = 0x6F00
 
-    /// The number of bytes that GET RESPONSE would still return: 256 stands for "256 or more".
+    /// The number of bytes that GET RESPONSE still returns; 256 stands for "256 or more".
     public var remainingResponseLength: Int? {
         guard sw1 == 0x61 else { return nil }
         return sw2 == 0 ? 256 : Int(sw2)
     }
 
-    /// The Le the card wants instead of the one it was sent.
+    /// The Le that the card wants instead of the one that was sent.
     public var correctExpectedLength: Int? {
         guard sw1 == 0x6C else { return nil }
         return sw2 == 0 ? 256 : Int(sw2)

@@ -1,9 +1,9 @@
 internal import Glibc
 internal import Synchronization
 
-/// A thread for calls that block for as long as they like.
+/// A thread for calls that may block for any time.
 ///
-/// The program's signals stay with the program's threads. There is no pool behind it that a `fork` would break.
+/// Signals are delivered to the program's own threads. There is no thread pool, which a `fork` would break.
 package enum BlockingThread {
     /// Runs `body` on a thread of its own; false when the system has none left, so that `body` will not run.
     @discardableResult
@@ -34,10 +34,10 @@ package enum BlockingThread {
 
     /// The result of `call`, if it returns within `limit`.
     ///
-    /// Otherwise the call goes on, on its thread, and what it returns is dropped once it does: its value's `deinit` is the
-    /// place to undo it.
+    /// Otherwise the call goes on, on its thread, and its result is dropped when it returns. The result's `deinit` must undo the
+    /// call's effects.
     ///
-    /// - Parameter isCancelled: whether nobody waits for it any more, which is asked now and then.
+    /// - Parameter isCancelled: whether the caller no longer waits; asked every 50 ms.
     static func run<Value: Sendable>(
         atMost limit: Duration, unless isCancelled: () -> Bool = { false }, _ call: @escaping @Sendable () -> Value
     ) -> Value? {
@@ -57,7 +57,7 @@ package enum BlockingThread {
         }
     }
 
-    /// A result that comes later, unless no caller waits for it any more.
+    /// A result that arrives later, and is dropped where no caller takes it.
     private final class Outcome<Value: Sendable>: Sendable {
         private let value = Mutex<Value?>(nil)
         private let isSet = CountingSemaphore()

@@ -57,7 +57,7 @@ package final class CountingSemaphore: @unchecked Sendable {
         unsafe clock_gettime(CLOCK_MONOTONIC, &time)
         let (seconds, attoseconds) = max(limit, .zero).components
         let nanoseconds = time.tv_nsec + Int(attoseconds / 1_000_000_000)
-        // A wait of more than a year is one without an end.
+        // A wait is limited to a year.
         time.tv_sec += Int(min(seconds, 31_536_000)) + nanoseconds / 1_000_000_000
         time.tv_nsec = nanoseconds % 1_000_000_000
         return time

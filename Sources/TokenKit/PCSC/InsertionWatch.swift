@@ -1,21 +1,22 @@
 internal import Glibc
 internal import Synchronization
 
-/// Tells without a connection to a card whether it is the one that was in a reader before.
+/// Tells whether a reader still has the same card as before, without a connection to the card.
 ///
-/// The service counts what is put into a reader and taken out, from its own start, and from that of the reader: by the count alone a
-/// USB token could not be told from the next. A monitor sees what ends either. It runs for as long as somebody asks.
+/// The service counts insertions and removals since its own start and since the reader was plugged in. By the count alone, one
+/// USB token could not be told from the next. A monitor notices restarts of the service and removals of readers. It runs until
+/// nothing was asked for ``patience``.
 package final class InsertionWatch: Sendable {
     private struct State {
         var monitor: ReaderMonitor?
         /// The number of events so far.
         var eventCount = 0
-        /// The event with which the card of a reader came.
+        /// The number of the event with which each reader's card was inserted.
         var arrivals: [String: Int] = [:]
         var lastAsked = ContinuousClock.now
     }
 
-    /// A connection to the service, and which one it is.
+    /// A connection to the service, and the connection's number.
     private struct Service {
         var number = 0
         var context: PCSCContext?
@@ -37,7 +38,7 @@ package final class InsertionWatch: Sendable {
 
     private func look(at reader: String) -> (service: Int, changeCount: Int)? {
         service.withLock { service in
-            // A service that was started anew is known by a connection that has ended.
+            // A restarted service shows by the end of the former connection.
             for _ in 0..<2 {
                 if service.context == nil {
                     service.context = try? PCSCContext()
@@ -57,7 +58,8 @@ package final class InsertionWatch: Sendable {
         }
     }
 
-    /// The number of the event with which a reader's card came. A monitor that has just been started sees it in a moment.
+    /// The number of the event with which a reader's card was inserted. A monitor that has just started reports it after a
+    /// moment.
     private func arrival(in reader: String) -> Int? {
         let isStarted = state.withLock { state in
             state.lastAsked = .now
@@ -103,7 +105,7 @@ package final class InsertionWatch: Sendable {
         }
     }
 
-    /// The time that the monitor still has to run; nil once it is over.
+    /// The time for which the monitor still runs; nil once it is over.
     private func restOfPatience() -> Duration? {
         let rest = state.withLock { state -> Duration? in
             let rest = InsertionWatch.patience - state.lastAsked.duration(to: .now)
@@ -116,7 +118,7 @@ package final class InsertionWatch: Sendable {
     }
 }
 
-/// Tells one insertion of a card from every other, in whatever reader, while a process runs.
+/// Identifies one insertion of a card in any reader, among all insertions while a process runs.
 package struct CardInsertion: Hashable, Sendable {
     private let service: Int
     private let arrival: Int

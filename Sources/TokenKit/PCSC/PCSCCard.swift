@@ -3,10 +3,10 @@ internal import SecureBytes
 
 /// A connection to the card in a PC/SC reader.
 ///
-/// There is no way to the card but through a transaction, and no transaction outlives the closure it was lent to. What
-/// changes in here belongs to whoever has the turn: that is what makes it sendable.
+/// Only a transaction reaches the card, and no transaction outlives its closure. The mutable state belongs to the thread that
+/// holds ``turn``, which makes the class sendable.
 final class PCSCCard: CardConnection, @unchecked Sendable {
-    /// A connection as it was made, on whatever thread.
+    /// A new connection, made on any thread.
     struct Start: Sendable {
         let handle: PCSCHandle
         let atr: ATR
@@ -33,9 +33,9 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
     private var link: CardLink
     private var epoch = 0
     private var pinPad = PINPadSearch.open
-    /// The wait of the transaction that is going on.
+    /// The wait of the present transaction.
     private var wait = CardWait()
-    /// Why there will be no further transaction.
+    /// The reason that no further transaction can begin.
     private var end: CardError?
 
     init(_ start: Start, reader: PCSCReader, trace: (any CardTrace)?) {
@@ -51,7 +51,7 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
         defer { turn.signal() }
         guard end == nil, handle.isUsable else { return false }
         let code = handle.probe()
-        // Only the loss of the card counts: any other error of the driver's question says nothing of the card.
+        // Only errors that mean the loss of the card count. Others say nothing about it.
         let isGone: [CardError.Code] = [.removed, .noCard, .noReader, .serviceUnavailable]
         return code == .success || !isGone.contains(CardError(code, reader: reader.name).code)
     }
@@ -59,7 +59,7 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
     var isHeldElsewhere: Bool { handle.isUsable && handle.probe() == .sharingViolation }
 
     func takes(_ entry: PINEntry, _ wait: CardWait) -> Bool {
-        // Some readers say that they can and cannot.
+        // Some readers announce keys that do not work, so that the user can turn them off.
         guard PINPad.isWanted else { return false }
         turn.wait()
         defer { turn.signal() }
@@ -70,10 +70,10 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
         return if case .found(let pad) = pinPad { pad.takes(entry) } else { false }
     }
 
-    /// Runs `body` in a transaction; another thread's is waited for.
+    /// Runs `body` in a transaction. Waits for the transactions of other threads.
     ///
-    /// That the transaction cannot be ended is an error, unless card, reader or service are gone by then: what `body`
-    /// did is done, and the next transaction tells.
+    /// A transaction that cannot be ended is an error, unless card, reader or service are gone by then: `body` has succeeded, and
+    /// the next transaction reports the loss.
     func withTransaction<Result: ~Copyable>(
         _ hold: CardHold, _ wait: CardWait, _ body: (inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
@@ -102,8 +102,8 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
 
     func disconnect(resetting: Bool) {
         guard resetting else { return handle.disconnect(.leave) }
-        // The service resets no card under another program's transaction, but waits. If that takes too long the wait
-        // goes on without us, and the card is reset all the same.
+        // The service delays the reset until another program's transaction ends. After `patience` this call returns, and the card
+        // is reset later all the same.
         let handle = handle
         _ = BlockingThread.run(atMost: reader.patience) { handle.disconnect(.reset) }
     }
@@ -141,8 +141,8 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
 
     /// Waits while another program holds a transaction.
     ///
-    /// SCardBeginTransaction would wait inside libpcsclite, without limit, and so would SCardTransmit where ``PCSCBlocking`` is not
-    /// forbidden. What is left of that is the moment between this and the call.
+    /// SCardBeginTransaction would wait inside libpcsclite, without limit, and so would SCardTransmit unless ``PCSCBlocking`` is
+    /// forbidden. They can still do so where a transaction begins between this check and the call.
     private func waitForOthers() throws(CardError) {
         while handle.probe() == .sharingViolation { try rest() }
     }
@@ -151,9 +151,9 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
         if !PCSCBlocking.isForbidden { try waitForOthers() }
     }
 
-    /// A moment of the time that the card is waited for.
+    /// Pauses for 10 ms of the wait for the card.
     ///
-    /// - Throws: ``CardError`` `.cancelled` where the wait was ended, `.inUse` where its time is over.
+    /// - Throws: ``CardError`` `.cancelled` where the wait was ended, `.inUse` where the reader's patience is over.
     private func rest() throws(CardError) {
         guard !wait.isCancelled else { throw CardError(.cancelled, reader: reader.name) }
         guard wait.rest(of: reader.patience) > .zero else { throw CardError(.sharingViolation, reader: reader.name) }
@@ -174,21 +174,22 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
         guard handle.isUsable else { return }
         var code = handle.end()
         if code == .resetCard {
-            // The service keeps the lock of a transaction under which the card was reset, until that is acknowledged.
+            // The service keeps the lock of a transaction in which the card was reset, until the reset is acknowledged.
             code = acknowledgeReset()
             if code == .success { code = handle.end() }
         }
         guard code != .success else { return }
-        // The service keeps the lock of a card that was removed, or fell silent, and with it whoever comes next, until we let go.
+        // The service keeps the lock of a card that was removed or fell silent, which blocks the next program, until this
+        // connection ends.
         handle.disconnect(.leave)
         let error = CardError(code, reader: reader.name)
         guard error.code == .removed || error.code == .serviceUnavailable else { throw error }
         end = error
     }
 
-    /// Finds out whether a card that cannot be spoken to has been taken out.
+    /// Finds out whether a card that does not answer has been taken out.
     ///
-    /// The service looks into its readers every 0.4 seconds; until it has, a card that is gone is one that does not answer.
+    /// The service polls its readers every 0.4 seconds. Until then, a removed card looks like one that does not answer.
     private func explanation(of error: TokenError) -> TokenError {
         guard error.code == .card(.communication) || error.code == .pinPadFailed else { return error }
         if let end { return TokenError(end) }
@@ -219,7 +220,7 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
             let epoch = card.epoch
             try card.beginTransaction()
             isHeld = true
-            // Selection and PIN state are no longer what the transaction was begun with.
+            // The card was reset: selection and PIN state of the transaction's first command are gone.
             if card.epoch != epoch { throw CardError(.resetCard, reader: card.reader.name) }
         }
 
@@ -228,7 +229,7 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
             wasUsed = true
             let limit = card.reader.answerLimit
             var (code, response) = card.handle.transmit(command, card.link.transmissionProtocol, atMost: limit)
-            // The service has not passed it on.
+            // The service has not passed the command on.
             while code == .sharingViolation, !isHeld {
                 try card.rest()
                 (code, response) = card.handle.transmit(command, card.link.transmissionProtocol, atMost: limit)

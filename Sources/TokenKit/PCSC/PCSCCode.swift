@@ -1,6 +1,6 @@
 internal import CPCSC
 
-/// The return code of a PC/SC function. A code with no name here keeps its number.
+/// The return code of a PC/SC function. A code without a name here keeps its number.
 struct PCSCCode: RawRepresentable, Hashable, Sendable {
     let rawValue: UInt32
 
@@ -30,13 +30,13 @@ struct PCSCCode: RawRepresentable, Hashable, Sendable {
     static let removedCard = PCSCCode(SCARD_W_REMOVED_CARD)
 }
 
-/// When a code came: the same one tells of different things while connecting and later.
+/// The step at which a code came, since codes have different meanings while connecting and later.
 enum PCSCStep: Sendable {
     case connecting, connected
 }
 
 extension CardError.Code {
-    /// The error of a code that tells of a failure.
+    /// The error of a code for a failure.
     init(_ code: PCSCCode, _ step: PCSCStep) {
         switch LONG(code.rawValue) {
         case SCARD_E_NO_SERVICE, SCARD_E_SERVICE_STOPPED, SCARD_E_INVALID_HANDLE, SCARD_F_COMM_ERROR,

@@ -5,16 +5,16 @@ internal import Synchronization
 
 /// A connection to the PC/SC service.
 ///
-/// libpcsclite locks a context for as long as a call lasts, and a lock of the whole process while it waits for that one:
-/// a context that two threads use can thus stop all others. So none is shared here. Each card connection and each
-/// monitor has its own; only ``cancel()`` may be called from another thread.
+/// libpcsclite locks a context during a call, and holds a lock of the whole process while it waits for the context's: a context
+/// that two threads use can thus stop all others. So contexts are not shared here. Each card connection and each monitor has its
+/// own, and only ``cancel()`` may be called from another thread.
 final class PCSCContext: Sendable {
     let handle: SCARDCONTEXT
 
     /// The process that made the context. A child by `fork` has the same socket, and must not speak on it.
     private let process = getpid()
 
-    /// Whether a call on it has not returned, which keeps others from it.
+    /// Whether a call has not returned, so that the context must not be used or released.
     private let isAbandoned = Atomic(false)
 
     /// Wraps SCardEstablishContext.
@@ -23,7 +23,7 @@ final class PCSCContext: Sendable {
         var code = PCSCCode.linkLost
         cpcsc_begin_context_call()
         defer { cpcsc_end_context_call() }
-        // A service that is ending for want of clients may close the socket under a new one: then another answers.
+        // A service that ends because it is idle may close the socket of a new client. The next attempt reaches a new service.
         for _ in 0..<2 where code == .linkLost {
             code = PCSCCode(unsafe SCardEstablishContext(DWORD(SCARD_SCOPE_SYSTEM), nil, nil, &handle))
         }
@@ -39,7 +39,7 @@ final class PCSCContext: Sendable {
         SCardReleaseContext(handle)
     }
 
-    /// Leaves the context to a call that does not return: to release it would wait for that, and have all other contexts wait.
+    /// Leaves the context to a call that does not return. Releasing it would wait for that call, and block all other contexts.
     func abandon() { isAbandoned.store(true, ordering: .releasing) }
 
     /// Whether this is the process that made the context.
@@ -47,8 +47,8 @@ final class PCSCContext: Sendable {
 
     /// The readers' names. Wraps SCardListReaders.
     func readerNames() throws(CardError) -> [String] {
-        // More than sixteen readers, which libpcsclite knows at the most, fill. Asking for the length first, as is usual,
-        // has it overrun the buffer when a reader is added between the two calls of another thread.
+        // The capacity suffices for sixteen readers, the maximum of libpcsclite. With the usual query for the length first,
+        // libpcsclite overruns the buffer when a reader is added between the two calls of another thread.
         var capacity = 4_096
         while true {
             var names = [CChar](repeating: 0, count: capacity)
@@ -64,7 +64,7 @@ final class PCSCContext: Sendable {
         }
     }
 
-    /// Ends a wait that is going on in another thread. Wraps SCardCancel.
+    /// Ends another thread's wait. Wraps SCardCancel.
     func cancel() {
         guard isOwn else { return }
         cpcsc_begin_call()
@@ -84,7 +84,8 @@ final class PCSCContext: Sendable {
         return strings
     }
 
-    /// Tells a service that does not run from one whose socket this user may not open: to libpcsclite both are the same.
+    /// Tells a service that does not run from one whose socket this user may not open. libpcsclite returns the same code for
+    /// both.
     private static func diagnosis(of code: PCSCCode) -> CardError {
         guard code == .noService else { return CardError(code, .connecting) }
         let path = Environment.variable("PCSCLITE_CSOCK_NAME") ?? "/run/pcscd/pcscd.comm"

@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// One connection to the card in a reader, in a context of its own.
 ///
-/// A thin cover over the C functions: it returns their codes and knows nothing of epochs or transactions.
+/// A thin layer over the C functions, which returns their codes and knows nothing of epochs or transactions.
 final class PCSCHandle: Sendable {
     /// The state in which a connection leaves the card.
     enum Disposition: Sendable {
@@ -26,7 +26,7 @@ final class PCSCHandle: Sendable {
 
     /// Connects to the card in a reader. Wraps SCardConnect.
     ///
-    /// It waits for as long as another program holds a transaction.
+    /// Waits while another program holds a transaction.
     init(reader: String, sharing: PCSCReader.Sharing) throws(CardError) {
         context = try PCSCContext()
         let sharing = DWORD(sharing == .exclusive ? SCARD_SHARE_EXCLUSIVE : SCARD_SHARE_SHARED)
@@ -37,7 +37,7 @@ final class PCSCHandle: Sendable {
         var code = PCSCCode(
             unsafe SCardConnect(context.handle, reader, sharing, PCSCHandle.protocols, &handle, &active))
         if code == .unpoweredCard {
-            // A program has switched it off, and others have no way to it before somebody switches it on.
+            // A program has powered the card off. A direct connection powers it on again.
             cpcsc_begin_call()
             code = PCSCCode(
                 unsafe SCardConnect(context.handle, reader, DWORD(SCARD_SHARE_DIRECT), 0, &handle, &active))
@@ -55,8 +55,7 @@ final class PCSCHandle: Sendable {
         initialProtocol = active == DWORD(SCARD_PROTOCOL_T0) ? .t0 : .t1
     }
 
-    /// The result of `call` once no other program holds a transaction. The caller that connects sets a limit to all of
-    /// it.
+    /// The result of `call` once no other program holds a transaction. The caller of the initialiser limits the time.
     static func waiting(_ call: () -> PCSCCode) -> PCSCCode {
         while true {
             let code = call()
@@ -65,13 +64,13 @@ final class PCSCHandle: Sendable {
         }
     }
 
-    /// A context that is released with a card in it may have that card reset: so the card is let go of first.
+    /// Disconnects first, since releasing a context with a connected card may reset the card.
     deinit {
         disconnect(.leave)
     }
 
-    /// Whether calls may be made: not after ``disconnect(_:)``, not where one has not returned, and not in a child of the process that
-    /// connected.
+    /// Whether calls may be made: not after ``disconnect(_:)``, nor where a call has not returned, nor in a child of the process
+    /// that connected.
     var isUsable: Bool { isOpen.load(ordering: .acquiring) && context.isOwn }
 
     /// The card's answer to reset. Wraps SCardStatus.
@@ -110,10 +109,10 @@ final class PCSCHandle: Sendable {
         return PCSCCode(SCardEndTransaction(handle, Disposition.leave.word))
     }
 
-    /// Takes notice of a reset. Wraps SCardReconnect.
+    /// Acknowledges a reset. Wraps SCardReconnect.
     ///
-    /// The service tells of a card that was switched off as of one that was reset. It is switched on again: nothing is lost
-    /// by that, and as it is no other program would get at it.
+    /// The service reports a card that was powered off as one that was reset. It is powered on again here: nothing is lost by
+    /// that, and no program could use the card otherwise.
     func reconnect() -> (code: PCSCCode, protocol: CardLink.TransmissionProtocol) {
         var (code, active) = PCSCHandle.reconnect(handle, sharing, .leave)
         if code == .success, !isPowered { (code, active) = PCSCHandle.reconnect(handle, sharing, .reset) }
@@ -129,7 +128,7 @@ final class PCSCHandle: Sendable {
         return (PCSCCode(code), active)
     }
 
-    /// Whether the card has power, for all that is known. Wraps SCardStatus.
+    /// Whether the card has power; true where that is unknown. Wraps SCardStatus.
     private var isPowered: Bool {
         var (nameLength, state, active, length): (DWORD, DWORD, DWORD, DWORD) = (0, 0, 0, 0)
         cpcsc_begin_call()
@@ -139,8 +138,8 @@ final class PCSCHandle: Sendable {
 
     /// Sends one command. Wraps SCardTransmit.
     ///
-    /// - Parameter limit: the call has no end of its own. A card that is silent for longer is left to it, on a thread of its own, and
-    ///   the connection is no longer used.
+    /// - Parameter limit: the time that the card may take, since the call itself has no limit. After it, the call is left to its
+    ///   own thread, and the connection is no longer used.
     func transmit(
         _ command: Span<UInt8>, _ protocol: CardLink.TransmissionProtocol, atMost limit: Duration?
     ) -> (code: PCSCCode, response: [UInt8]) {
@@ -181,12 +180,12 @@ final class PCSCHandle: Sendable {
                         handle, &control, command.baseAddress, DWORD(command.count), nil,
                         buffer.baseAddress?.assumingMemoryBound(to: UInt8.self), &length))
             }
-            // The answer may be a decrypted secret; without one there is no telling how far the buffer was written.
+            // The answer may be a decrypted secret. After a failure, it is unknown how far the buffer was written.
             let written = code == .success ? min(Int(clamping: length), buffer.count) : buffer.count
             defer { if let start = buffer.baseAddress { unsafe explicit_bzero(start, written) } }
             guard code == .success else { return (code, []) }
             guard let count = Int(exactly: length), count <= buffer.count else { return (.insufficientBuffer, []) }
-            // Some drivers call it a success when the card goes away before it answers.
+            // Some drivers return success when the card is removed before it answers.
             guard count > 0 else { return (.notTransacted, []) }
             return (code, unsafe Array(buffer.prefix(count)))
         }
@@ -207,7 +206,7 @@ final class PCSCHandle: Sendable {
 
     /// Ends the connection. Wraps SCardDisconnect.
     ///
-    /// To reset the card it waits for as long as another program holds a transaction.
+    /// A reset waits while another program holds a transaction.
     func disconnect(_ disposition: Disposition) {
         let wasOpen = isOpen.exchange(false, ordering: .acquiringAndReleasing)
         guard wasOpen, context.isOwn else { return }
@@ -219,7 +218,7 @@ final class PCSCHandle: Sendable {
     private static let friendlyName: DWORD = 0x7FFF << 16 | 0x0003
 }
 
-/// A command for as long as the call that sends it lasts, be it waited for or not.
+/// A command that lives until the call that sends it returns, even where no caller waits.
 private final class SentCommand: Sendable {
     let bytes: Secret
 

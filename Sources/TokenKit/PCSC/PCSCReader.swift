@@ -12,7 +12,7 @@ public struct PCSCReader: CardReader, Hashable {
 
     public let name: String
 
-    /// The time that another program's transaction is waited for before the card counts as in use.
+    /// The time for which a call waits for another program's transaction, before the card counts as in use.
     public var patience: Duration
 
     /// The time that the card may take for an answer; nil for no limit. A limit costs a thread for each command.
@@ -28,8 +28,8 @@ public struct PCSCReader: CardReader, Hashable {
     /// The readers that are connected, in the service's order.
     ///
     /// - Parameter answerLimit: how long their cards may take for an answer.
-    /// - Throws: ``CardError`` `.serviceUnavailable` or `.accessDenied`. That there is no reader is no error, and
-    ///   ``CardError/noReaderConnected`` the error to make of it.
+    /// - Throws: ``CardError`` `.serviceUnavailable` or `.accessDenied`. An empty list is not an error; callers that need a
+    ///   reader throw ``CardError/noReaderConnected``.
     public static func all(answerLimit: Duration? = nil) throws(CardError) -> [PCSCReader] {
         try PCSCContext().readerNames().map { PCSCReader(name: $0, answerLimit: answerLimit) }
     }
@@ -49,17 +49,17 @@ public struct PCSCReader: CardReader, Hashable {
         try connect(sharing: .shared, trace: trace, wait)
     }
 
-    /// The time that a connection may take when there is nothing left to wait for.
+    /// The time that a connection may take at least, even after a wait that is over.
     private static let promptness = Duration.milliseconds(250)
 
     /// Connects to the card in the reader.
     ///
-    /// Each connection reaches the service by itself: one that has been ended and started again is found anew.
+    /// Each connection has its own context, so that a restarted service is found again.
     ///
     /// - Parameters:
     ///   - sharing: ``Sharing/exclusive`` keeps other programs away for as long as the connection lasts.
-    ///   - trace: who is told each command and answer; nil for nobody.
-    ///   - wait: the caller's wait for another program, as far as it has come.
+    ///   - trace: a listener for each command and answer; nil for none.
+    ///   - wait: the caller's wait for another program so far.
     /// - Throws: ``CardError`` `.serviceUnavailable`, `.accessDenied`, `.noReader`, `.noCard`, `.muteCard`, or `.inUse`
     ///   when another program is connected exclusively or held a transaction for longer than ``patience``; `.cancelled`.
     public func connect(
@@ -77,8 +77,8 @@ public struct PCSCReader: CardReader, Hashable {
         }
         guard let outcome else {
             if wait.isCancelled { throw CardError(.cancelled, .connecting, reader: name) }
-            // A program that holds a card is connected to it. Without a connection it is the card that keeps the
-            // service waiting.
+            // A program that holds a card is connected to it. Without such a connection, the card itself keeps the service
+            // waiting.
             if let status, !status.isUsed { throw CardError(.unresponsiveCard, .connecting, reader: name) }
             throw CardError(.sharingViolation, .connecting, reader: name)
         }

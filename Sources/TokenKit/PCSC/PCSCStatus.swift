@@ -15,7 +15,7 @@ struct PCSCStatus: Hashable, Sendable {
 
     var atr = ATR([])
 
-    /// The state without the news that it is new, to compare the next one with.
+    /// The state without `SCARD_STATE_CHANGED`, as the known state of the next call.
     var known: PCSCStatus { PCSCStatus(reader: reader, state: state & ~UInt32(SCARD_STATE_CHANGED), atr: atr) }
 
     /// The number of insertions and removals, modulo 65,536.
@@ -35,9 +35,9 @@ struct PCSCStatus: Hashable, Sendable {
 }
 
 extension PCSCContext {
-    /// Waits until a reader is no longer as it was known, and tells how each of them is now.
+    /// Waits until a reader differs from its known state, and returns the present states of all.
     ///
-    /// Wraps SCardGetStatusChange. It returns at once where a state was zero, and after so many seconds at the latest.
+    /// Wraps SCardGetStatusChange. Returns at once where a state is zero, and after `seconds` at the latest.
     func statusChange(
         from known: [PCSCStatus], seconds: Int
     ) -> (code: PCSCCode, now: [PCSCStatus]) {

@@ -6,7 +6,7 @@ struct ReaderFeatures: Hashable, Sendable {
     /// `CM_IOCTL_GET_FEATURE_REQUEST`, a macro with arguments that Swift does not import.
     static let request: UInt32 = 0x4200_0000 + 3400
 
-    /// Bytes of the longest list: no feature has a number above 255.
+    /// Bytes of the longest list, since no feature has a number above 255.
     static let maximumLength = 256 * 6
 
     /// `FEATURE_VERIFY_PIN_DIRECT`.
@@ -31,7 +31,7 @@ struct ReaderFeatures: Hashable, Sendable {
     }
 }
 
-/// A reader's keys, on which a PIN is typed that the computer never sees.
+/// A reader's keys, on which a PIN is typed without passing through the computer.
 struct PINPad: Hashable, Sendable {
     /// The control code that has a PIN typed and sent to the card.
     let code: UInt32
@@ -39,7 +39,7 @@ struct PINPad: Hashable, Sendable {
     /// The number of digits that can be typed.
     let digits: ClosedRange<UInt8>
 
-    /// - Parameter properties: what the reader tells of itself, a list as long as it likes; empty for nothing.
+    /// - Parameter properties: the reader's list of its properties, of any length; empty for none.
     init(code: UInt32, properties: [UInt8]) {
         self.code = code
         var (minimum, maximum): (UInt8, UInt8) = (0, .max)
@@ -55,7 +55,7 @@ struct PINPad: Hashable, Sendable {
         digits = min(minimum, maximum)...maximum
     }
 
-    /// Whether every PIN of that form can be typed. One that cannot would be cut off, and cost a try.
+    /// Whether every PIN of the form can be typed. The reader would cut off a longer one, which costs a try.
     func takes(_ entry: PINEntry) -> Bool {
         digits.lowerBound <= entry.digits.lowerBound && entry.digits.upperBound <= digits.upperBound
             && entry.block.count <= PINPad.longestBlock
@@ -73,7 +73,7 @@ struct PINPad: Hashable, Sendable {
         let command = [header.cla, header.ins, header.p1, header.p2, count] + entry.block
         let digits = UInt16(entry.digits.lowerBound) << 8 | UInt16(entry.digits.upperBound)
         var request = [patience, patience]
-        // In units of bytes: at offset 0, from the left, in ASCII; nowhere is its length.
+        // The PIN's format: in units of bytes, at offset 0, from the left, in ASCII, without a length field.
         request += [0x82, count, 0x00]
         request += digits.nativeBytes
         // The entry ends with the OK key; one message, the reader's first, in English.
@@ -93,14 +93,14 @@ enum PINPadSearch: Sendable {
 }
 
 extension PINPad {
-    /// Whether `TOKENKIT_PINPAD` leaves readers with keys to be used as such.
+    /// Whether `TOKENKIT_PINPAD` allows the use of readers' keys.
     static var isWanted: Bool {
         Environment.variable("TOKENKIT_PINPAD") != "no"
     }
 }
 
 extension PCSCHandle {
-    /// Asks for the reader's keys. Another program's transaction, or its reset of the card, leaves the question open.
+    /// Asks the reader for its keys. The result is `.open` where another program holds a transaction or has reset the card.
     func pinPad() -> PINPadSearch {
         let (code, list) = control(ReaderFeatures.request, [], limit: ReaderFeatures.maximumLength)
         guard code != .sharingViolation, code != .resetCard else { return .open }

@@ -1,12 +1,12 @@
 /// Something that happened to readers or to cards in them.
 public enum ReaderEvent: Hashable, Sendable {
-    /// A reader was plugged in, or was there when the watch began.
+    /// A reader was plugged in, or was present when the watch began.
     case readerAdded(String)
-    /// A reader was pulled out.
+    /// A reader was unplugged.
     case readerRemoved(String)
-    /// A card was inserted, or a mute one answers now.
+    /// A card was inserted, or a mute card answers now.
     case cardInserted(reader: String, atr: ATR)
-    /// A card was inserted that does not answer its reset, or one ceased to answer.
+    /// A card that does not answer its reset was inserted, or a card ceased to answer.
     case cardMute(reader: String)
     /// A card was taken out, or its reader was.
     case cardRemoved(reader: String)
@@ -30,10 +30,10 @@ struct ReaderSnapshot: Hashable, Sendable {
     /// The number of insertions and removals, modulo 65,536.
     let changeCount: UInt16
 
-    /// Whether another card may be in it than was in `earlier`.
+    /// Whether the reader may have another card than in `earlier`.
     ///
-    /// An exchange is two changes. A single one between two sights of a card means that the service counts a moment after it
-    /// tells of a card.
+    /// An exchange counts as two changes. A single change between two snapshots with a card means that the service counted the
+    /// insertion shortly after it reported the card.
     fileprivate func isExchanged(since earlier: ReaderSnapshot) -> Bool { changeCount &- earlier.changeCount > 1 }
 
     /// The events between the state `earlier` and this one.
@@ -62,12 +62,11 @@ struct ReaderSnapshot: Hashable, Sendable {
     }
 }
 
-/// The readers as they were last seen: a value that turns the next sight of them into events.
+/// The last seen state of the readers, from which the next state yields events.
 struct ReaderStates: Sendable {
     private(set) var readers: [ReaderSnapshot] = []
 
-    /// Takes the present state over, and returns the events since the last one: removals first, then insertions and
-    /// changes.
+    /// Stores the present state, and returns the events since the former one: removals first, then insertions and changes.
     mutating func update(to current: [ReaderSnapshot]) -> [ReaderEvent] {
         let earlier = Dictionary(readers.map { ($0.name, $0) }) { first, _ in first }
         let names = Set(current.map(\.name))

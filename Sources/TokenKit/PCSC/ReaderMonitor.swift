@@ -3,16 +3,16 @@ internal import Synchronization
 
 /// Watches readers and the cards in them.
 ///
-/// The first events tell what is there already. A service that ends, as pcscd does when it has been idle, and comes back is
-/// waited for. A monitor has a connection to the service of its own and serves one watch.
+/// The first events report the readers and cards that are present. When the service ends, as pcscd does when idle, the monitor
+/// waits for it to return. A monitor has its own connection to the service, and serves one watch.
 ///
 ///     for await event in ReaderMonitor.events() { print(event) }
 public final class ReaderMonitor: Sendable {
-    /// Seconds that one wait lasts at the most. libpcsclite before 2.3 does not notice a reader that is plugged in between the
-    /// look at the list and the wait: it is found when the wait is over.
+    /// The most seconds of one wait. libpcsclite before 2.3 does not notice a reader that is plugged in between the listing and
+    /// the wait. It is found after the wait.
     private static let longestWait = 2
 
-    /// The pause before a service that is not there is looked for again.
+    /// The pause before the next attempt to reach an absent service.
     private static let serviceRetry = Duration.milliseconds(500)
 
     private struct State {
@@ -26,7 +26,7 @@ public final class ReaderMonitor: Sendable {
 
     public init() {}
 
-    /// The events of a watch that ends when the stream is let go of.
+    /// The events of a watch, which ends when the stream is released.
     public static func events() -> AsyncStream<ReaderEvent> {
         AsyncStream { continuation in
             let monitor = ReaderMonitor()
@@ -62,12 +62,12 @@ public final class ReaderMonitor: Sendable {
 
     /// Ends the watch at once. It may be called from any thread and more than once.
     public func cancel() {
-        // SCardCancel has no effect on a wait that is about to begin: so it is repeated for as long as one goes on.
+        // SCardCancel has no effect on a wait that is about to begin, so that it is repeated until no wait is left.
         while cancelOnce() { usleep(1_000) }
     }
 
-    /// Cancels a wait that may have missed it; false where none is left. A child by `fork` has none: the thread stayed
-    /// behind.
+    /// Cancels the wait once more, since it may have missed a cancellation; false where no wait is left. A child by `fork` has
+    /// none, since the thread stayed in its parent.
     private func cancelOnce() -> Bool {
         state.withLock { state in
             if !state.isCancelled { cancellation.signal() }
@@ -80,9 +80,9 @@ public final class ReaderMonitor: Sendable {
 
     private var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Looks, tells, and waits for something to change, until cancelled or the service is lost.
+    /// Reads the readers' state, reports events and waits for changes, until it is cancelled or the service is lost.
     ///
-    /// A wait only says that it is time to look again: nothing depends on which of its reasons it gives.
+    /// The end of a wait only means that the state is read again. Its return code is not used.
     private func watch(
         on context: PCSCContext, _ states: inout ReaderStates, _ report: (ReaderEvent) -> Void
     ) throws(CardError) {
@@ -93,13 +93,13 @@ public final class ReaderMonitor: Sendable {
             guard let readers = try look(at: context) else { continue }
             let events = states.update(to: readers.map(\.snapshot))
             events.forEach(report)
-            // Needless wake-ups, as by other programs' connections, have a bounded rate.
+            // The pause limits the rate of needless wake-ups, such as by other programs' connections.
             if events.isEmpty, cancellation.wait(for: .milliseconds(20)) { return }
             plugAndPlay = try wait(on: context, for: readers, plugAndPlay)
         }
     }
 
-    /// The readers as they are now; nil where one of them went away meanwhile.
+    /// The present state of the readers; nil where one of them was removed meanwhile.
     private func look(at context: PCSCContext) throws(CardError) -> [PCSCStatus]? {
         let unknown = try context.readerNames().map { PCSCStatus(reader: $0) }
         guard !unknown.isEmpty else { return [] }

@@ -2,7 +2,7 @@ internal import SecureBytes
 
 /// The name of a token in PKCS #11: the fields of `CK_TOKEN_INFO` (§3.2) that tell tokens apart.
 ///
-/// It is said here alone, for the module that shows tokens and the URIs (RFC 7512) that name them.
+/// The module that shows tokens and the URIs (RFC 7512) that name them both use it.
 package struct CryptokiTokenName: Hashable, Sendable {
     package let label: String
     package let manufacturer: String
@@ -24,7 +24,7 @@ package struct CryptokiTokenName: Hashable, Sendable {
             serialNumber: CryptokiTokenName.serialNumber(of: identity))
     }
 
-    /// Sixteen characters that tell the card from others, and stay the same.
+    /// At most sixteen characters that tell the card from others, and never change.
     private static func serialNumber(of identity: TokenIdentity) -> String {
         if let number = identity.serialNumber, number.utf8.count <= 16 { return number }
         return String(identity.id.instance.filter { $0 != "-" }.suffix(16))
@@ -35,7 +35,7 @@ package struct CryptokiTokenName: Hashable, Sendable {
 public struct CryptokiSlotName: Hashable, Sendable {
     package let description: String
     package let manufacturer: String
-    /// The number that it has unless another slot was there first that has it.
+    /// The slot's number, unless another slot has taken it before.
     package let number: UInt
 
     /// The slot of a reader.
@@ -53,7 +53,7 @@ public struct CryptokiSlotName: Hashable, Sendable {
     package static let readers: Range<UInt> = 1..<0x10000
     package static let keychains: Range<UInt> = 0x10000..<0x20000
 
-    /// A number from a name that is the same in every process, so that configuration files may have it.
+    /// A number that follows from the name, so that it is the same in every process and can be in configuration files.
     package static func number(of name: String, in range: Range<UInt>) -> UInt {
         range.lowerBound + UInt(stableHash(of: name) % UInt64(range.count))
     }
@@ -70,7 +70,7 @@ package enum CryptokiLibrary {
     package static let description = "Cards and keychains"
     package static let version: (major: UInt8, minor: UInt8) = (0, 1)
 
-    /// The beginning of the file's name; copies that show some tokens have more behind it.
+    /// The beginning of the file's name. Copies that show only some tokens have longer names.
     package static let file = "libtokenkit-pkcs11"
 
     /// The module's name in p11-kit.
@@ -79,7 +79,7 @@ package enum CryptokiLibrary {
 
 /// Text in structures of PKCS #11.
 package enum CryptokiText {
-    /// The part of a text that a field of `count` bytes holds, cut between characters. PKCS #11 §3.1.
+    /// The part of a text that fits a field of `count` bytes, cut between characters. PKCS #11 §3.1.
     package static func cut(_ text: String, to count: Int) -> String {
         var (cut, used) = ("", 0)
         for character in text {

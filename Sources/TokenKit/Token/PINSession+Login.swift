@@ -1,15 +1,16 @@
 package import SecureBytes
 
-// The PIN of a login (PKCS #11 §5.6.8). A caller who logs in gives it once; while the login lasts it is presented again where
-// another program or the service had the card forget it, and once, right after the login, to a key that wants it before each use.
+// The PIN of a login (PKCS #11 §5.6.8). A caller gives it once, to log in. While the login lasts, it is presented again where
+// another program or the service made the card forget it, and once, right after the login, for a key that needs it before each
+// use.
 extension PINSession {
     enum Login: Sendable {
         case none
         /// - Parameters:
         ///   - pin: nil for one that was typed on the reader.
-        ///   - isFresh: whether a key that wants the PIN before each use may have it.
+        ///   - isFresh: whether the PIN may be used for a key that needs it before each use.
         case lasting(pin: SharedSecret?, isFresh: Bool)
-        /// The term of the PIN ended it.
+        /// The login ended with the term of its PIN.
         case timedOut
     }
 
@@ -26,13 +27,13 @@ extension PINSession {
         }
     }
 
-    /// Keeps a PIN that the card has just taken.
+    /// Keeps a PIN that the card has just accepted, as that of the login.
     package mutating func beginLogin(with pin: borrowing PIN) {
         let kept = pin.origin == .given ? SharedSecret(pin.secret.clone()) : nil
         login = .lasting(pin: kept, isFresh: true)
     }
 
-    /// A person typed the PIN on the reader again, for one use of a key.
+    /// Notes that a person typed the PIN on the reader again, for one use of a key.
     package mutating func refreshLogin() {
         if case .lasting(let pin, _) = login { login = .lasting(pin: pin, isFresh: true) }
     }
@@ -45,9 +46,9 @@ extension PINSession {
         return PIN(pin.secret.clone())
     }
 
-    /// The PIN of the login for a use of a key that wants it.
+    /// The PIN of the login, for a use of a key that needs it.
     ///
-    /// A PIN that was typed on the reader cannot be presented again: the login ends where a key wants that.
+    /// A PIN that was typed on the reader cannot be presented again: the login ends where that is needed.
     ///
     /// - Throws: ``TokenError`` `.pinRequired`.
     package mutating func loginPIN(for policy: PINPolicy) throws(TokenError) -> PIN {
@@ -65,7 +66,7 @@ extension PINSession {
         return pin.map { PIN($0.secret.clone()) } ?? .presented
     }
 
-    /// A new PIN takes the place of the login's.
+    /// Replaces the PIN of the login by a new one.
     mutating func replaceLoginPIN(by pin: borrowing PIN) {
         guard case .lasting(_, let isFresh) = login, pin.origin == .given else { return }
         login = .lasting(pin: SharedSecret(pin.secret.clone()), isFresh: isFresh)

@@ -3,14 +3,14 @@ internal import SystemCrypto
 
 /// The state of a token's PIN and unblocking key while the token stays inserted, and the only owner of these facts.
 ///
-/// A value without I/O. Values that are sent and the answers of the card go in; whether a value may be sent, and for how long
-/// a presented PIN counts, come out. ``TokenSlot`` keeps it, and lends it to the token (``Token/pins``) for each transaction.
+/// A value without I/O. It is told the PINs that are sent and the card's answers, and decides whether a PIN may be sent, and how
+/// long a presented one is valid. ``TokenSlot`` keeps it, and lends it to the token (``Token/pins``) for each transaction.
 public struct PINSession: Sendable {
     /// The tries that a PIN or unblocking key is believed to have left.
     public enum Tries: Hashable, Sendable {
         case unknown
         case left(Int)
-        /// The PIN has all its tries: it was right, or set anew.
+        /// The PIN has all its tries, since it was right or newly set.
         case all
     }
 
@@ -29,15 +29,15 @@ public struct PINSession: Sendable {
     /// The epoch of the last transaction.
     private var epoch: Int?
 
-    /// Whether the tries were told in this transaction, so that no other program has spent any since.
+    /// Whether the card told the tries in this transaction, so that no other program has spent any since.
     private var isCurrent = false
     private var tries: [PINKind: Tries] = [:]
 
-    /// The fingerprints of the values that were right last.
+    /// The fingerprints of the last right values.
     private var right: [PINKind: [UInt8]] = [:]
     private var rejected: RejectedPINs?
 
-    /// The fingerprint of the PIN that the card took with the last command that was sent here.
+    /// The fingerprint of the PIN that the card accepted with the last command that was sent here.
     private var lastCommand: [UInt8]?
 
     public init() {}
@@ -53,20 +53,20 @@ public struct PINSession: Sendable {
 
     public func tries(of kind: PINKind) -> Tries { tries[kind] ?? .unknown }
 
-    /// The tries that are left by number, where it is known.
+    /// The number of remaining tries, where it is known.
     public func triesLeft(of kind: PINKind) -> Int? {
         if case .left(let count) = tries(of: kind) { count } else { nil }
     }
 
-    /// The card told how many tries are left.
+    /// Notes the tries that the card has told.
     public mutating func learn(_ tries: Tries, of kind: PINKind) {
         self.tries[kind] = tries
         isCurrent = true
     }
 
-    /// Whether the tries are to be asked for before one is spent on a value.
+    /// Whether the tries must be asked for before a value is sent.
     ///
-    /// Not for the value that was right before: a second signature is to cost no more commands than it must.
+    /// False for the value that was right before, so that a second signature costs no needless command.
     public func wantsTries(of kind: PINKind, for pin: borrowing PIN) -> Bool {
         switch tries(of: kind) {
         case .unknown: true
@@ -75,37 +75,38 @@ public struct PINSession: Sendable {
         }
     }
 
-    // MARK: What happens to the card
+    // MARK: Events of the card
 
-    /// Other programs may have had the card, and in another epoch the card was reset.
+    /// Begins a transaction, before which other programs may have had the card. Another epoch means that the card was reset.
     public mutating func beginTransaction(epoch: Int) {
         if let known = self.epoch, known != epoch { forgetPresented() }
         self.epoch = epoch
         isCurrent = false
     }
 
-    /// The card was reset, or another application selected: no PIN is presented, and others may have used up tries.
+    /// Notes that the card was reset, or another application selected: no PIN is presented, and other programs may have used
+    /// tries.
     public mutating func forgetPresented() {
         isPresented = false
         tries = [:]
     }
 
-    /// The card forgot the PIN, or wants it although it was presented.
+    /// Notes that the card forgot the PIN, or asks for it although it was presented.
     public mutating func notPresented() { isPresented = false }
 
-    // MARK: What is sent
+    // MARK: Commands
 
-    /// A value is sent. The tries that are left are unknown until the card has answered.
+    /// Notes that a value is being sent. The remaining tries are unknown until the card has answered.
     public mutating func sending(_ kind: PINKind) {
         tries[kind] = .unknown
         lastCommand = nil
         if kind == .pin { isPresented = false }
     }
 
-    /// A command without a PIN is sent: a key that wants the PIN each time may want it anew.
+    /// Notes that a command without a PIN is sent, after which a key that needs the PIN each time needs it again.
     public mutating func sendingAnother() { lastCommand = nil }
 
-    /// The card took the value.
+    /// Notes that the card accepted the value.
     public mutating func accepted(_ pin: borrowing PIN, as kind: PINKind) {
         tries[kind] = .all
         right[kind] = PINSession.fingerprint(of: pin)
@@ -114,7 +115,7 @@ public struct PINSession: Sendable {
         lastCommand = right[kind]
     }
 
-    /// The card refused the value.
+    /// Notes that the card refused the value.
     public mutating func refused(_ pin: borrowing PIN, as kind: PINKind, triesLeft: Int?) {
         learn(triesLeft.map { .left($0) } ?? .unknown, of: kind)
         var known = rejected ?? RejectedPINs(salt: PINSession.salt)
@@ -122,13 +123,13 @@ public struct PINSession: Sendable {
         rejected = known
     }
 
-    /// The card says that no try is left, whatever the value.
+    /// Notes that the card has no try left for any value.
     public mutating func blocked(_ kind: PINKind) {
         learn(.left(0), of: kind)
         rejected?.expire(kind, triesLeft: 0)
     }
 
-    /// The card took a new value in place of the old one. Few cards count a new PIN as presented.
+    /// Notes that the card accepted a new value in place of the old one. Few cards count a new PIN as presented.
     public mutating func replaced(_ kind: PINKind, by pin: borrowing PIN) {
         tries[kind] = .all
         right[kind] = PINSession.fingerprint(of: pin)
@@ -136,10 +137,10 @@ public struct PINSession: Sendable {
         if kind == .pin { replaceLoginPIN(by: pin) }
     }
 
-    /// Any value may be right again.
+    /// Forgets the refused values, since any value may be right now.
     public mutating func forgetRejected(_ kind: PINKind) { rejected?.forget(kind) }
 
-    // MARK: What may be sent
+    // MARK: Decisions
 
     /// Whether the last command that was sent here presented this very PIN.
     public func hasJustPresented(_ pin: borrowing PIN) -> Bool {
@@ -147,16 +148,16 @@ public struct PINSession: Sendable {
         return PINSession.fingerprint(of: pin) == lastCommand
     }
 
-    /// Whether the card refused the value, and has shown no sign since that it may be right.
+    /// Whether the card refused the value, and nothing since then suggests that it may be right.
     public func hasRejected(_ pin: borrowing PIN, as kind: PINKind) -> Bool {
         rejected?.contains(pin, as: kind, tries(of: kind)) ?? false
     }
 
-    /// Judges whether a try may be spent on a value.
+    /// Checks whether a try may be spent on a value.
     ///
     /// - Parameter others: the values that the token refused to other programs.
     /// - Throws: ``TokenError`` `.pinBlocked`; `.pinKnownIncorrect` for a value that was refused before; `.pinLastTry` where one
-    ///   try is left and is to be kept.
+    ///   try is left and must be kept.
     public func requireTry(
         _ pin: borrowing PIN, as kind: PINKind, _ lastTry: LastTry, rejectedElsewhere others: RejectedPINs? = nil
     ) throws(TokenError) {
@@ -181,8 +182,7 @@ public struct PINSession: Sendable {
             .pinKnownIncorrect, "this \(kind.name) was refused before, so it was not sent again", triesLeft: triesLeft)
     }
 
-    /// A value that tells whether two PINs are the same, in this process alone, and nothing else about them; nil for a
-    /// PIN that is typed on the reader.
+    /// A value that only shows whether two PINs are equal, and only in this process; nil for a PIN that is typed on the reader.
     private static func fingerprint(of pin: borrowing PIN) -> [UInt8]? { RejectedPINs.code(of: pin, salt) }
 
     private static let salt: [UInt8] = (try? RandomBytes.make(count: RejectedPINs.saltLength)) ?? []

@@ -1,14 +1,14 @@
 internal import SecureBytes
 
-/// A key by which a token is told from a copy of all that can be read of it.
+/// A key that tells a token from a copy of all its readable data.
 public struct ProofKey: Hashable, Sendable {
     public let object: TokenObjectID
 
     /// The public key as a DER SubjectPublicKeyInfo (RFC 5280 §4.1).
     public let publicKey: [UInt8]
 
-    /// Whether the token signs with it without a PIN, so that it can be challenged before it is given one. Any other key is
-    /// only compared with the one that the token tells of, and a copy tells of the same.
+    /// Whether the token signs with the key without a PIN, so that it can be challenged before it gets the PIN. Any other key is
+    /// only compared with the public key that the token shows, which a copy shows too.
     public let canBeChallenged: Bool
 
     public init(object: TokenObjectID, publicKey: [UInt8], canBeChallenged: Bool) {
@@ -17,7 +17,7 @@ public struct ProofKey: Hashable, Sendable {
         self.canBeChallenged = canBeChallenged
     }
 
-    /// Nil for what ``encoded()`` does not make.
+    /// Nil for bytes that ``encoded()`` does not make.
     public init?(parsing bytes: [UInt8]) {
         var reader = TLVReader(bytes)
         guard let fields = try? reader.all(), fields.map(\.tag) == [0x80, 0x81, 0x82],

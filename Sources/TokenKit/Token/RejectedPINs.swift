@@ -2,11 +2,11 @@ package import SecureBytes
 internal import Synchronization
 internal import SystemCrypto
 
-/// The values that a token has refused: each as a keyed hash, with the tries that were left then.
+/// The PINs and unblocking keys that a token has refused, each as a keyed hash with the tries that were left then.
 ///
-/// A value is believed to be wrong for as long as the token has no more tries than that. With more, the right one has been
-/// presented or set since, and a value that was wrong may have become right. So it may have when another is refused later and
-/// leaves as many tries. Where the token does not tell how many there are, a value is wrong until a new one was set here.
+/// A value counts as wrong while the token has no more tries than were left then. More tries mean that the right value was
+/// presented or set since, so that a wrong value may have become right. The same holds when another value is refused later and
+/// leaves as many tries. Where the token does not tell its tries, a value counts as wrong until a new one is set here.
 ///
 ///     version · salt (32) · { kind of PIN · tries left · HMAC-SHA-256 (32) } …
 public struct RejectedPINs: Hashable, Sendable {
@@ -15,7 +15,7 @@ public struct RejectedPINs: Hashable, Sendable {
     private static let codeLength = 32
     private static let entryLength = 2 + codeLength
     private static let maximumCount = 32
-    /// In place of the tries that were left, where the token did not tell.
+    /// Stands for tries that the token did not tell.
     private static let untold = UInt8.max
 
     private struct Entry: Hashable {
@@ -31,7 +31,7 @@ public struct RejectedPINs: Hashable, Sendable {
         self.salt = salt
     }
 
-    /// Nil where there is no salt to be had.
+    /// Nil where no random salt can be made.
     package init?() {
         guard let salt = try? RandomBytes.make(count: RejectedPINs.saltLength) else { return nil }
         self.init(salt: salt)
@@ -51,13 +51,13 @@ public struct RejectedPINs: Hashable, Sendable {
         }
     }
 
-    /// The newest entries, as many as are kept for other programs.
+    /// The encoded form, with the 32 newest entries.
     package var encoded: [UInt8] {
         let kept = entries.suffix(RejectedPINs.maximumCount)
         return [RejectedPINs.version] + salt + kept.flatMap { [$0.kind.number, $0.triesLeft] + $0.code }
     }
 
-    /// Adds a value that was refused; one that is not known here only ends the belief in others.
+    /// Adds a value that was refused. A PIN that was typed on the reader is not added, but its tries may expire others.
     package mutating func insert(_ pin: borrowing PIN, as kind: PINKind, triesLeft: Int?) {
         if let triesLeft { expire(kind, triesLeft: triesLeft) }
         guard let code = RejectedPINs.code(of: pin, salt),
@@ -67,12 +67,13 @@ public struct RejectedPINs: Hashable, Sendable {
         entries.append(Entry(kind: kind, triesLeft: tries, code: code))
     }
 
-    /// Another value was refused and left so many tries: with no more than these the right one was presented or set in between.
+    /// Removes the values that left no more than `triesLeft` tries, after another refused value left so many: the right one was
+    /// presented or set in between.
     mutating func expire(_ kind: PINKind, triesLeft: Int) {
         entries.removeAll { $0.kind == kind && $0.triesLeft != RejectedPINs.untold && Int($0.triesLeft) <= triesLeft }
     }
 
-    /// A new value was set.
+    /// Forgets the values of a kind, since a new value was set.
     package mutating func forget(_ kind: PINKind) {
         entries.removeAll { $0.kind == kind }
     }
@@ -82,7 +83,7 @@ public struct RejectedPINs: Hashable, Sendable {
         entries.filter { $0.kind == kind && $0.triesLeft != RejectedPINs.untold }.map { Int($0.triesLeft) }.min()
     }
 
-    /// Whether the token refused the value, and its tries show no sign that it may be right by now.
+    /// Whether the token refused the value, and its tries do not suggest that the value may be right by now.
     package func contains(_ pin: borrowing PIN, as kind: PINKind, _ tries: PINSession.Tries) -> Bool {
         guard !entries.isEmpty, let code = RejectedPINs.code(of: pin, salt),
             let entry = entries.first(where: { $0.kind == kind && $0.code == code })
@@ -94,7 +95,7 @@ public struct RejectedPINs: Hashable, Sendable {
         }
     }
 
-    /// Nil for a PIN that is not known here.
+    /// The keyed hash of a PIN; nil for a PIN that is typed on the reader.
     static func code(of pin: borrowing PIN, _ salt: [UInt8]) -> [UInt8]? {
         guard pin.origin == .given, pin.count > 0, !salt.isEmpty else { return nil }
         return try? HMAC.code(for: salt, key: pin.secret)
@@ -111,7 +112,7 @@ extension PINKind {
     }
 }
 
-/// The refused values that all programs of the user, or all slots of a process, remember.
+/// The refused values in a memory that all programs of the user, or all slots of a process, share.
 extension TokenMemory {
     /// The refused values of every token, for use before the identity of the inserted token is known, which may cost a command.
     package var allRejectedPINs: [RejectedPINs] { all().compactMap { RejectedPINs(parsing: $0) } }

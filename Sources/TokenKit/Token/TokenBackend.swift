@@ -1,19 +1,19 @@
 public import SecureBytes
 
-/// A token's place, with its operations as values in and out.
+/// A place for a token, with the token's operations.
 ///
-/// Operations that belong together are one call, in which nobody else has the token: a card in a reader (``TokenSlot``) begins a transaction,
-/// selects its application, acts and ends the transaction. A call that names an insertion fails with ``TokenError``
-/// `.card(.removed)` once its token is out. The others read, from the token that is there by now, and are repeated where another
-/// program got in between.
+/// Operations that belong together are one call, in which no other program has the token: a card in a reader (``TokenSlot``)
+/// begins a transaction, selects its application, acts and ends the transaction. A call that names an insertion fails with
+/// ``TokenError`` `.card(.removed)` once its token is out. The other calls read from the present token, and are repeated after
+/// interference by another program.
 public protocol TokenBackend: AnyObject, Sendable {
     /// The reader's name, or the name of the slot of a module.
     var name: String { get }
 
-    /// The name of the slot in PKCS #11: that of the module that it belongs to, or that of this package's own.
+    /// The name of the slot in PKCS #11, as its own module or this package's module shows it.
     var cryptokiName: CryptokiSlotName { get }
 
-    /// The token's presence, and the count that tells when another took its place. Does not wait, and sends nothing.
+    /// The token's presence, and a count that shows an exchange. Does not wait, and sends nothing.
     var occupancy: ReaderOccupancy { get }
 
     /// Whether another program held the token at the last look. Does not wait, and sends nothing.
@@ -26,7 +26,7 @@ public protocol TokenBackend: AnyObject, Sendable {
     /// Whether the token that was there at `insertion` still is. Nothing is sent.
     func holds(_ insertion: TokenInsertion) -> Bool
 
-    /// Cancels waits for other programs permanently; no token is connected to after it.
+    /// Cancels waits for other programs permanently, after which no token is connected to.
     func endWaits()
 
     /// Whether the loss of a PIN's last try here is reported to other programs.
@@ -46,9 +46,9 @@ public protocol TokenBackend: AnyObject, Sendable {
     /// The rules for the PIN of the token that was there at `insertion`.
     func pinRules(at insertion: TokenInsertion) -> PINRules
 
-    /// Looks whether a value may be a PIN or unblocking key of the token that was there at `insertion`.
+    /// Checks whether a value may be a PIN or unblocking key of the token that was there at `insertion`.
     ///
-    /// - Throws: ``TokenError`` `.pinFormat` for one that the token would refuse.
+    /// - Throws: ``TokenError`` `.pinFormat` for a value that the token would refuse.
     func checkFormat(of pin: borrowing PIN, as kind: PINKind, at insertion: TokenInsertion) throws(TokenError)
 
     /// Whether the PIN of the token that was there at `insertion` can be typed on the reader's own keys.
@@ -60,22 +60,22 @@ public protocol TokenBackend: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - identifying: whether its identity is read, which may cost a command.
-    ///   - arrival: since when the caller waits, in queues of its own.
+    ///   - arrival: the time since which the caller waits, its own queues included.
     func connect(identifying: Bool, since arrival: ContinuousClock.Instant) throws(TokenError) -> TokenArrival
 
     func identity() throws(TokenError) -> TokenIdentity
 
     /// The identity, and in the same transaction the state of the PIN.
     ///
-    /// - Parameter wantsStatus: judges by the identity whether the state is read. What keeps it from being read is no error.
+    /// - Parameter wantsStatus: decides by the identity whether the state is read. A failure to read it is not an error.
     func identity(
         at insertion: TokenInsertion, withPINStatus wantsStatus: (TokenIdentity) -> Bool
     ) throws(TokenError) -> (identity: TokenIdentity, status: PINStatus?)
 
     func keyLimits(at insertion: TokenInsertion) throws(TokenError) -> TokenKeyLimits
 
-    /// The selected objects, each key whose use depends on its certificate with that; and the data objects that the
-    /// token is known to have.
+    /// The selected objects, and the data objects that the token is known to have. A key whose uses depend on its certificate
+    /// comes with the certificate.
     func inventory(
         _ selection: TokenSelection, at insertion: TokenInsertion
     ) throws(TokenError) -> (inventory: TokenInventory, knownData: Set<TokenObjectID>)
@@ -83,23 +83,23 @@ public protocol TokenBackend: AnyObject, Sendable {
     /// The selected objects, without the identity of the token, which may cost a command.
     func inventory(_ selection: TokenSelection) throws(TokenError) -> TokenContents
 
-    /// The identity, and the objects that are selected by it; nil for none.
+    /// The identity, and the objects that `select` chooses by it; nil where it chooses none.
     func contents(_ select: (TokenIdentity) -> TokenSelection?) throws(TokenError) -> TokenContents?
 
     /// The key that binds a keychain by default.
     func bindingKey() throws(TokenError) -> TokenObjectID?
 
-    /// Further facts that the token tells of itself, in reading order.
+    /// Further facts about the token, in reading order.
     func facts() throws(TokenError) -> [TokenFact]
 
     /// The content of a data object; nil for an absent one.
     ///
-    /// - Throws: ``TokenError`` `.pinRequired` for one that wants the PIN first.
+    /// - Throws: ``TokenError`` `.pinRequired` for an object that needs the PIN first.
     func content(of data: TokenObjectID) throws(TokenError) -> [UInt8]?
 
     func content(of data: TokenObjectID, at insertion: TokenInsertion) throws(TokenError) -> [UInt8]?
 
-    /// Looks whether there are data objects, at one command each. Those that want the PIN first are not in the result.
+    /// Looks for data objects, with one command each. Objects that need the PIN first are not in the result.
     func look(
         for data: [TokenObjectID], at insertion: TokenInsertion
     ) throws(TokenError) -> [TokenObjectID: TokenDataFinding]
@@ -114,8 +114,8 @@ public protocol TokenBackend: AnyObject, Sendable {
 
     /// The state of a PIN or unblocking key, without spending a try.
     ///
-    /// - Parameter isBeforePIN: whether a person is asked for the PIN next, so that the token first has to show what the user wants
-    ///   shown before.
+    /// - Parameter isBeforePIN: whether a person is asked for the PIN next, so that the token is first checked as the user's
+    ///   settings demand.
     func status(
         of kind: PINKind, at insertion: TokenInsertion, isBeforePIN: Bool
     ) throws(TokenError) -> PINStatus
@@ -133,12 +133,12 @@ public protocol TokenBackend: AnyObject, Sendable {
         with unblockingKey: borrowing PIN, newPIN: borrowing PIN, lastTry: LastTry, at insertion: TokenInsertion
     ) throws(TokenError)
 
-    /// Has the token forget the PIN.
+    /// Makes the token forget the PIN.
     func logOut() throws(TokenError)
 
     /// Ends the login, and has the token that was there at `insertion` forget the PIN.
     ///
-    /// - Throws: ``TokenError`` `.card(.inUse)` where another program holds the token: the logout is made up for.
+    /// - Throws: ``TokenError`` `.card(.inUse)` where another program holds the token: the logout is performed later.
     func logOut(at insertion: TokenInsertion) throws(TokenError)
 
     /// Resets the token, so that it forgets the PIN, whichever program presented it.
@@ -146,10 +146,10 @@ public protocol TokenBackend: AnyObject, Sendable {
 
     // MARK: Login
 
-    /// Keeps a PIN that the token at `insertion` has just taken (``PINSession/beginLogin(with:)``); not where that is out.
+    /// Keeps a PIN that the token at `insertion` has just accepted (``PINSession/beginLogin(with:)``), unless the token is out.
     func beginLogin(with pin: borrowing PIN, at insertion: TokenInsertion)
 
-    /// A person typed the PIN on the reader again, for one use of a key.
+    /// Notes that a person typed the PIN on the reader again, for one use of a key.
     func refreshLogin()
 
     func endLogin()
@@ -160,25 +160,25 @@ public protocol TokenBackend: AnyObject, Sendable {
     /// The PIN of the login; nil where there is none, and for one that was typed on the reader.
     var loginPIN: PIN? { get }
 
-    /// The PIN of the login for a use of a key that wants it.
+    /// The PIN of the login, for a use of a key that needs it.
     ///
-    /// - Throws: ``TokenError`` `.pinRequired` where another login is wanted.
+    /// - Throws: ``TokenError`` `.pinRequired` where a new login is needed.
     func loginPIN(for key: TokenObjectID, at insertion: TokenInsertion) throws(TokenError) -> PIN
 
     // MARK: Keys
 
-    /// Has the token show, without a PIN, that it holds a key.
+    /// Makes the token prove, without a PIN, that it holds a key.
     ///
-    /// - Throws: ``TokenError`` `.notProven` where it does not.
+    /// - Throws: ``TokenError`` `.notProven` where it fails to.
     func prove(_ key: ProofKey, at insertion: TokenInsertion) throws(TokenError)
 
-    /// The key that tells the token from its clones, after the token has proved to hold it; nil for a token without
-    /// one.
+    /// The key that tells the token from its clones; nil for a token without one. It cannot be challenged where the token did not
+    /// prove to hold it.
     func provenKey(at insertion: TokenInsertion) throws(TokenError) -> ProofKey?
 
     /// Performs the operation without a PIN.
     ///
-    /// - Parameter notice: called when the token's turn has come; the result is called when the operation is over.
+    /// - Parameter notice: called once this call has the token. Its result is called when the operation is over.
     /// - Throws: ``TokenError`` `.pinRequired` where the key wants the PIN.
     func perform(
         _ operation: TokenOperation, at insertion: TokenInsertion, notice: OperationNotice?
@@ -190,9 +190,9 @@ public protocol TokenBackend: AnyObject, Sendable {
         notice: OperationNotice?
     ) throws(TokenError) -> Secret
 
-    /// Lets go of the token.
+    /// Releases the token.
     ///
-    /// - Parameter resetting: whether it is reset, so that it forgets a presented PIN.
+    /// - Parameter resetting: whether the token is reset, so that it forgets a presented PIN.
     func disconnect(resetting: Bool)
 }
 
@@ -208,7 +208,7 @@ extension TokenBackend {
         try connect(identifying: false, since: .now).insertion
     }
 
-    /// Whether both are one place: a reader that two modules look into.
+    /// Whether both are the same place: a reader that two modules show.
     package func isSamePlace(as other: any TokenBackend) -> Bool {
         let description = cryptokiName.description
         return self === other
@@ -220,7 +220,7 @@ extension TokenBackend {
 public struct TokenInsertion: Hashable, Sendable {
     package let number: Int
 
-    /// The time since which its caller waits, in queues of its own; nil for a caller who has just come.
+    /// The time since which the caller waits, its own queues included; nil for a caller who has not waited.
     private(set) var arrival: ContinuousClock.Instant?
 
     package init(number: Int) {
@@ -239,7 +239,7 @@ public struct TokenInsertion: Hashable, Sendable {
     public func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }
 
-/// A token that was connected to.
+/// A connected token.
 public struct TokenArrival: Sendable {
     public let insertion: TokenInsertion
 
@@ -254,7 +254,7 @@ public struct TokenArrival: Sendable {
     }
 }
 
-/// Facts that a token has told by the way, or that hold for its kind: no command is sent for them.
+/// Facts that are known from other answers of the token, or from its kind. No command is sent for them.
 public struct KnownTokenFacts: Sendable {
     /// ``TokenIdentity/version``.
     public let version: String?
@@ -280,7 +280,7 @@ public struct KnownTokenFacts: Sendable {
     }
 }
 
-/// The objects that were read of a token.
+/// The objects that were read from a token.
 public struct TokenContents: Sendable {
     public let insertion: TokenInsertion
 

@@ -1,8 +1,8 @@
-/// A data object of a token beside certificates and keys, as its specification has it.
+/// A data object of a token beside certificates and keys, as the token's specification describes it.
 public struct TokenDataObject: Hashable, Sendable {
     public let id: TokenObjectID
 
-    /// The name in the token's specification, `Card Holder Unique Identifier`.
+    /// The name in the token's specification, such as `Card Holder Unique Identifier`.
     public let label: String
 
     /// The tag of GET DATA, in hexadecimal digits; nil where the token has none.
@@ -34,7 +34,7 @@ public enum TokenDataFinding: Hashable, Sendable {
     case whole([UInt8])
 }
 
-/// Tokens without data objects, as all are unless they say otherwise.
+/// The defaults: a token has no data objects.
 extension Token {
     public var possibleData: [TokenDataObject] { [] }
 

@@ -1,23 +1,23 @@
 public import SecureBytes
 
-/// Knows one kind of card.
+/// The driver of one kind of card.
 public protocol TokenDriver: Sendable {
-    /// The first part of its tokens' ``TokenID``.
+    /// The first part of the ``TokenID`` of the driver's tokens.
     var name: String { get }
 
     /// Finds out whether the card is of this driver's kind.
     ///
-    /// - Returns: nil where it is not; the next driver is asked then.
+    /// - Returns: nil for any other card. The next driver is asked then.
     func recognize(_ card: inout CardTransaction, atr: ATR) throws(TokenError) -> (any Token)?
 
-    /// The tokens of which something is remembered; no reader is touched.
+    /// The tokens with remembered facts. No reader is used.
     func knownTokens() -> [KnownToken]
 
-    /// The keys that its tokens may have, by their names. Where every token has the same names, as a PIV card its slots, people mean by
-    /// one the key of the token that is there.
+    /// The names of the keys that the driver's tokens may have. Where these are the same on every token, as PIV slots are, a name
+    /// alone means the key of the present token.
     var keyNames: [TokenObjectID] { get }
 
-    /// The data objects that its tokens may have, in the order of their specification.
+    /// The data objects that the driver's tokens may have, in the order of their specification.
     var dataObjects: [TokenDataObject] { get }
 
     /// The facts in the content of a data object, in reading order; empty where the driver does not parse it.
@@ -35,14 +35,14 @@ extension TokenDriver {
 
 /// One card while it stays inserted: the facts learned of it, and its operations.
 ///
-/// A token is a value without a connection. It is lent the card for each call, reads what the call needs and remembers
-/// it; where ``CardTransaction/epoch`` has changed it selects its application anew before anything else.
+/// A token is a value without a connection. Each call gives it the card, from which it reads what the call needs, and remembers
+/// that. Where ``CardTransaction/epoch`` has changed, it first selects its application again.
 public protocol Token: Sendable {
-    /// The state of the PIN, which ``TokenSlot`` lends for each call. The token tells it of each value that it sends and of the
-    /// answer, and asks it before it sends one (``PINSession/requireTry(_:as:_:rejectedElsewhere:)``).
+    /// The state of the PIN, which ``TokenSlot`` lends for each call. The token asks it before sending a value
+    /// (``PINSession/requireTry(_:as:_:rejectedElsewhere:)``), and tells it of each value and answer.
     var pins: PINSession { get set }
 
-    /// ``TokenIdentity/label``, once it has been read: prompts show it, and do not cost a command for it.
+    /// ``TokenIdentity/label``, once it has been read. Prompts show it without a command.
     var knownLabel: String? { get }
 
     /// ``TokenIdentity/version``, once it has been read. No command is sent for it.
@@ -54,14 +54,14 @@ public protocol Token: Sendable {
     /// The part of the token to read for objects with a ``TokenObject/cryptokiID``; nil where no object can have it. Sends nothing.
     func selection(ofCryptokiID id: [UInt8]) -> TokenSelection?
 
-    /// The key that binds a keychain by default: it decrypts or agrees on secrets, and wants the PIN. Nil for a kind
+    /// The key that binds a keychain by default: it decrypts or agrees on secrets, and needs the PIN. Nil for a kind of token
     /// without such a key.
     var bindingKey: TokenObjectID? { get }
 
-    /// The keys that it may have, where no command tells more. Nothing is sent for it.
+    /// The keys that the token may have, where that is known without a command.
     var knownKeyLimits: TokenKeyLimits? { get }
 
-    /// The keys that it may have.
+    /// The keys that the token may have.
     mutating func keyLimits(_ card: inout CardTransaction) throws(TokenError) -> TokenKeyLimits
 
     /// Identifies the token.
@@ -81,7 +81,7 @@ public protocol Token: Sendable {
     /// The data objects that this token is known to have and gives without the PIN. Nothing is sent.
     var knownData: Set<TokenObjectID> { get }
 
-    /// Looks whether there is a data object, which costs one command however large it is.
+    /// Looks for a data object with one command, whatever its size.
     ///
     /// - Throws: ``TokenError`` `.pinRequired` for one that wants the PIN first.
     mutating func look(
@@ -96,16 +96,16 @@ public protocol Token: Sendable {
     /// The state of a PIN. Costs no try.
     mutating func status(of pin: PINKind, _ card: inout CardTransaction) throws(TokenError) -> PINStatus
 
-    /// Looks whether a value may be a PIN or unblocking key of the token. Nothing is sent for it.
+    /// Checks whether a value may be a PIN or unblocking key of the token. Sends nothing.
     ///
-    /// - Throws: ``TokenError`` `.pinFormat` for one of a length or with characters that the token would refuse.
+    /// - Throws: ``TokenError`` `.pinFormat` for a length or characters that the token would refuse.
     func checkFormat(of pin: borrowing PIN, as kind: PINKind) throws(TokenError)
 
     /// Presents the PIN.
     ///
-    /// - Throws: ``TokenError`` `.pinFormat`, `.pinKnownIncorrect` or `.pinLastTry` before anything is sent;
-    ///   `.pinIncorrect` with the tries left, or `.pinBlocked`, when the card refuses. One that is ``PIN/typed``:
-    ///   `.card(.cancelled)` where nobody types it, `.pinPadFailed`.
+    /// - Throws: ``TokenError`` `.pinFormat`, `.pinKnownIncorrect` or `.pinLastTry` before anything is sent; `.pinIncorrect` with
+    ///   the tries left, or `.pinBlocked`, when the card refuses. For ``PIN/typed``: `.card(.cancelled)` where the PIN is not
+    ///   typed, `.pinPadFailed`.
     mutating func verify(
         _ pin: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
     ) throws(TokenError)
@@ -124,14 +124,14 @@ public protocol Token: Sendable {
     /// The key that tells the token from its clones; nil for a token without one.
     mutating func proofKey(_ card: inout CardTransaction) throws(TokenError) -> ProofKey?
 
-    /// Has the token show, without a PIN, that it holds a key.
+    /// Makes the token prove, without a PIN, that it holds a key.
     ///
-    /// - Throws: ``TokenError`` `.notProven` where it does not.
+    /// - Throws: ``TokenError`` `.notProven` where it fails to.
     mutating func prove(_ key: ProofKey, _ card: inout CardTransaction) throws(TokenError)
 
-    /// Checks the token as the user's settings want it, before any PIN is asked for or sent.
+    /// Checks the token as the user's settings demand, before any PIN is asked for or sent.
     ///
-    /// - Throws: ``TokenError`` `.notProven` for a token that is to be given none.
+    /// - Throws: ``TokenError`` `.notProven` for a token that must not get a PIN.
     mutating func checkBeforePIN(_ card: inout CardTransaction) throws(TokenError)
 
     /// Makes the card forget that a PIN was presented.
@@ -139,8 +139,8 @@ public protocol Token: Sendable {
 
     /// Performs the operation without a PIN.
     ///
-    /// - Throws: ``TokenError`` `.pinRequired` where the card wants one; `.invalidArgument` or `.unsupported` for what
-    ///   the key cannot do, before anything is sent.
+    /// - Throws: ``TokenError`` `.pinRequired` where the card wants one; `.invalidArgument` or `.unsupported` for an operation
+    ///   that the key cannot do, before anything is sent.
     mutating func perform(_ operation: TokenOperation, _ card: inout CardTransaction) throws(TokenError) -> Secret
 
     /// Presents the PIN and performs the operation right after it.
@@ -165,19 +165,19 @@ extension Token {
 
 /// The rules for the PIN of a token, whatever its value.
 public struct PINRules: Hashable, Sendable {
-    /// Whether the PIN is changed and unblocked here, and not by a tool of the token's own.
+    /// Whether the PIN is changed and unblocked here, instead of by the token's own tool.
     public var isManagedHere: Bool
 
-    /// Whether the token takes the PIN on its own keys alone.
+    /// Whether the PIN can only be typed on the token's own keys.
     public var isTypedOnToken: Bool
 
-    /// The way to type it on the keys of a reader; nil where that is not possible.
+    /// The form of an entry on a reader's keys; nil where that is not possible.
     public var entry: PINEntry?
 
-    /// Its lengths, in bytes, and those of the unblocking key.
+    /// The lengths of the PIN and of the unblocking key, in bytes.
     public var lengths: ClosedRange<Int>
 
-    /// Whether the PIN has digits alone. An unblocking key may have other characters.
+    /// Whether the PIN has only digits. An unblocking key may have other characters.
     public var onlyDigits: Bool
 
     public init(
@@ -194,9 +194,9 @@ public struct PINRules: Hashable, Sendable {
 
 /// The secrets of a token.
 public enum PINKind: String, Hashable, Sendable {
-    /// The one that its keys want.
+    /// The PIN, which protects the use of keys.
     case pin
-    /// The one that unblocks the first.
+    /// The key that unblocks the PIN.
     case unblockingKey
 
     /// The name that people use.
@@ -206,7 +206,7 @@ public enum PINKind: String, Hashable, Sendable {
     public static let adviceToReset =
         "reset the card, which deletes its keys and certificates: 'ykman piv reset' for a YubiKey, the maker's tool for others"
 
-    /// The tries that are left, as an error's text adds them to "wrong PIN".
+    /// The remaining tries, in the words that an error's text adds to "wrong PIN".
     public static func remark(triesLeft: Int?) -> String {
         switch triesLeft {
         case 0?: ": no try is left"
@@ -222,13 +222,13 @@ public struct PINStatus: Hashable, Sendable {
     /// Tries left; nil where the card does not tell.
     public let triesLeft: Int?
 
-    /// Tries after a right PIN, where the card tells.
+    /// Tries after a right PIN; nil where the card does not tell.
     public let maximumTries: Int?
 
-    /// Whether the card takes it as presented, at this moment.
+    /// Whether the card counts the PIN as presented, at this moment.
     public let isVerified: Bool
 
-    /// Whether the PIN is still the one that the card was delivered with, where the card tells.
+    /// Whether the PIN is still the factory's; nil where the card does not tell.
     public let isDefault: Bool?
 
     public init(triesLeft: Int?, maximumTries: Int? = nil, isVerified: Bool = false, isDefault: Bool? = nil) {
@@ -243,8 +243,8 @@ public struct PINStatus: Hashable, Sendable {
 
 /// Whether the last try of a PIN may be spent.
 public enum LastTry: Hashable, Sendable {
-    /// The default: a slip must not block a card.
+    /// The default, so that a typing error does not block a card.
     case keep
-    /// A person said so.
+    /// A person has agreed to it.
     case spend
 }

@@ -3,7 +3,7 @@ public import SecureBytes
 /// The reason that a token could not do an operation.
 public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Code: Hashable, Sendable {
-        /// The card could not be reached, or its answer not be used.
+        /// The card could not be reached, or its answer could not be used.
         case card(CardError.Code)
         /// No driver knows the card.
         case unrecognized
@@ -15,7 +15,7 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
         case invalidArgument
         /// The ciphertext was not made for this key, or with another padding.
         case decryptionFailed
-        /// The card answered something its specification does not allow.
+        /// The card's answer does not follow its specification.
         case malformed
         /// The operation needs a PIN first.
         case pinRequired
@@ -33,7 +33,7 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
         case pinPadFailed
         /// A touch, or another condition that the card sets, did not come.
         case conditionsNotSatisfied
-        /// The token does not hold the key that it is known by: it is another one, or a copy.
+        /// The token does not hold the key by which it is known: it is another token, or a copy.
         case notProven
         /// The management key is needed, or was refused.
         case notAuthorized
@@ -46,10 +46,10 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The reason and the remedy; never a PIN, key or decrypted data.
     public let reason: String
 
-    /// The number of tries that the PIN has left, where the card told it.
+    /// The number of tries that the PIN has left; nil where the card did not tell.
     public let triesLeft: Int?
 
-    /// The status word that told of it.
+    /// The card's status word; nil for an error without one.
     public let status: StatusWord?
 
     public init(_ code: Code, _ reason: String, triesLeft: Int? = nil, status: StatusWord? = nil) {
@@ -62,7 +62,7 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The error text for a reader whose keys fail.
     package static let pinPadFailure = "the reader's keypad failed (with TOKENKIT_PINPAD=no it is not used)"
 
-    /// A failure of the way to the card.
+    /// The error of a card that could not be reached or used.
     public init(_ error: CardError) {
         self.init(.card(error.code), error.reason)
     }
@@ -96,7 +96,7 @@ extension CardTransaction {
 
     /// ``send(_:entering:)`` for code that throws ``TokenError``.
     ///
-    /// - Throws: ``TokenError`` `.pinPadFailed` for what the reader fails at: other commands it may pass on all the same.
+    /// - Throws: ``TokenError`` `.pinPadFailed` where the reader fails, since it may still pass on other commands.
     public mutating func exchange(_ header: CommandAPDU, entering entry: PINEntry) throws(TokenError) -> ResponseAPDU {
         do {
             return try send(header, entering: entry)

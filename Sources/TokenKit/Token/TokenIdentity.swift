@@ -1,6 +1,6 @@
-/// The identifier of a token, for good: the same card gives the same value in any reader, today and next year.
+/// The permanent identifier of a token. A card has the same value in any reader, at any time.
 public struct TokenID: Hashable, Sendable, CustomStringConvertible {
-    /// The driver that recognised it, `piv`.
+    /// The driver that recognised the token, such as `piv`.
     public let driver: String
 
     /// The part that tells the token from others of its kind: a GUID, a serial number, a certificate's hash.
@@ -31,7 +31,7 @@ public struct TokenIdentity: Hashable, Sendable {
     public let manufacturer: String?
     public let model: String?
 
-    /// The serial number printed on the device, where it tells one.
+    /// The serial number printed on the device; nil where the token does not tell it.
     public let serialNumber: String?
 
     /// The firmware or application version.
@@ -63,7 +63,7 @@ public struct TokenFact: Hashable, Sendable {
 
 /// The memory of tokens between their insertions, so that they need not be asked again.
 ///
-/// Only what the token gives to anybody is remembered, and only as a hint: a driver believes it no more than the card.
+/// Only facts that the token reveals to anybody are remembered, and only as a hint: a driver trusts them no more than the card.
 public protocol TokenMemory: Sendable {
     func recall(_ token: TokenID) -> [UInt8]?
     func remember(_ bytes: [UInt8], for token: TokenID)
@@ -76,7 +76,7 @@ public protocol TokenMemory: Sendable {
 public struct KnownToken: Hashable, Sendable {
     public let identity: TokenIdentity
 
-    /// Its certificates, and the keys that they speak of.
+    /// The token's certificates, and their keys.
     public let inventory: TokenInventory
 
     public init(identity: TokenIdentity, inventory: TokenInventory) {

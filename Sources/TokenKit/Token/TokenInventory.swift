@@ -1,4 +1,4 @@
-/// Names an object on its token, in the token's own terms: `9A`.
+/// The name of an object on its token, in the token's own terms, such as `9A`.
 public struct TokenObjectID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
 
@@ -16,10 +16,10 @@ public struct TokenObjectID: RawRepresentable, Hashable, Sendable, CustomStringC
 /// The part of a token that a query needs.
 public enum TokenSelection: Hashable, Sendable {
     case object(TokenObjectID)
-    /// The key of an object; its certificate only as far as it takes one to know the key.
+    /// The key of an object. Its certificate is read only where the key cannot be known otherwise.
     case key(TokenObjectID)
-    /// A private key for a signature: as it was when the token was last read, where that is remembered. A failing
-    /// signature tells that it is not there any more.
+    /// A private key for a signature, as remembered from the last reading of the token if possible. A key that is gone shows by a
+    /// failing signature.
     case privateKey(TokenObjectID)
     case all
 }
@@ -41,12 +41,12 @@ public struct TokenInventory: Hashable, Sendable {
 public struct TokenObject: Hashable, Sendable {
     public let id: TokenObjectID
 
-    /// The name in the token's specification, `PIV Authentication`, or its certificate where its parts have labels of
-    /// their own.
+    /// The name in the token's specification, such as `PIV Authentication`; the certificate's label where the parts have their
+    /// own labels.
     public let label: String
 
-    /// The `CKA_ID` of its parts (PKCS #11 §4.4), which a certificate and the halves of its key share. Nil for what
-    /// programs are not shown.
+    /// The `CKA_ID` of the object's parts (PKCS #11 §4.4), which a certificate and the halves of its key share. Nil for an object
+    /// that programs are not shown.
     public let cryptokiID: [UInt8]?
 
     /// The certificate in DER.
@@ -81,7 +81,7 @@ public struct TokenKey: Hashable, Sendable {
         case ecP384
         case ed25519
         case x25519
-        /// One that this version has no name for, by the token's own number.
+        /// An algorithm without a name in this version, by the token's own number.
         case other(UInt8)
     }
 
@@ -94,11 +94,11 @@ public struct TokenKey: Hashable, Sendable {
         public static let agree = Usage(rawValue: 4)
     }
 
-    /// The purpose of a key by the token's own standard, which may be less than the key can do.
+    /// The purpose of a key in the token's own standard, which may be narrower than the key's abilities.
     public enum Purpose: Hashable, Sendable {
         case any
         case signatures
-        /// Signatures only where the key's certificate has them among its uses.
+        /// Key management, and signatures only where the key's certificate allows them.
         case keyManagement
     }
 
@@ -114,7 +114,7 @@ public struct TokenKey: Hashable, Sendable {
     /// The key's own label; nil where it is the object's.
     public let label: String?
 
-    /// The label of its public half; nil where it is the key's.
+    /// The label of the public half; nil where it is the key's.
     public let publicLabel: String?
 
     public init(
@@ -135,17 +135,17 @@ public struct TokenKey: Hashable, Sendable {
     var isJudgedByCertificate: Bool { purpose == .keyManagement && [.ecP256, .ecP384].contains(algorithm) }
 }
 
-/// When a key wants the PIN.
+/// The condition on which a key needs the PIN.
 public enum PINPolicy: Hashable, Sendable {
     case never
     /// Once while the card stays powered.
     case once
     /// Immediately before every use.
     case always
-    /// A value that this version has no name for; treated as ``always``.
+    /// A value without a name in this version; treated as ``always``.
     case other(UInt8)
 
-    /// Whether each use wants the PIN right before it.
+    /// Whether each use needs the PIN right before it.
     package var isAlways: Bool {
         switch self {
         case .always, .other: true
@@ -154,17 +154,17 @@ public enum PINPolicy: Hashable, Sendable {
     }
 }
 
-/// When a key wants a touch.
+/// The condition on which a key needs a touch.
 public enum TouchPolicy: Hashable, Sendable {
     /// The token does not say.
     case unknown
     case never
     case always
-    /// Not again within the seconds after a touch that the token grants.
+    /// Not again for some seconds after a touch.
     case cached
-    /// A value that this version has no name for.
+    /// A value without a name in this version.
     case other(UInt8)
 
-    /// Whether an operation may wait for a finger.
+    /// Whether an operation may wait for a touch.
     package var mayWait: Bool { self != .never && self != .unknown }
 }

@@ -1,15 +1,15 @@
-/// A source of tokens beside this program's readers: a module of another maker's.
+/// A source of tokens beside this program's readers: another maker's module.
 public protocol TokenModule: AnyObject, Sendable {
     /// The name for people.
     var name: String { get }
 
-    /// The first part of its tokens' ``TokenID``.
+    /// The first part of the ``TokenID`` of the module's tokens.
     var driver: String { get }
 
-    /// Whether all its tokens are cards in readers of the PC/SC service, as this program's own are.
+    /// Whether all tokens of the module are cards in PC/SC readers, as this program's own are.
     var readsCardsAlone: Bool { get }
 
-    /// The tokens that are there at the moment. Each has the same ``TokenBackend`` for as long as it stays.
+    /// The present tokens. Each has the same ``TokenBackend`` for as long as it stays.
     ///
     /// - Throws: ``TokenError`` where the module does not answer, or cannot be used.
     func tokens() throws(TokenError) -> [ModuleSlot]
@@ -21,7 +21,7 @@ public struct ModuleSlot: Sendable {
     public let reader: String
     public let slot: any TokenBackend
 
-    /// Whether a module means the reader of that name: it has no more than 64 bytes for it (`CK_SLOT_INFO`).
+    /// Whether a module's slot description means the reader of that name, which may be cut to 64 bytes (`CK_SLOT_INFO`).
     public static func isReader(_ description: String, _ name: String) -> Bool {
         guard name.utf8.count > 64 else { return description == name }
         return description.utf8.count > 60 && name.utf8.starts(with: description.utf8)

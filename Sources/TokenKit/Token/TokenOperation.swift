@@ -1,6 +1,6 @@
 public import SystemCrypto
 
-/// An operation of a key as a value, which a token performs.
+/// A key's operation as a value, for a token to perform.
 public struct TokenOperation: Hashable, Sendable {
     public enum Action: Hashable, Sendable {
         /// A signature over a digest, or over the input that the algorithm takes.
@@ -15,8 +15,7 @@ public struct TokenOperation: Hashable, Sendable {
     public let key: TokenObjectID
     public let action: Action
 
-    /// The DER of the `SubjectPublicKeyInfo` of the intended key: another key in its place is not used. Nil for any
-    /// key.
+    /// The DER of the `SubjectPublicKeyInfo` of the intended key, so that another key in its place is not used; nil for any key.
     public let publicKey: [UInt8]?
 
     public init(key: TokenObjectID, action: Action, publicKey: [UInt8]? = nil) {
@@ -27,7 +26,7 @@ public struct TokenOperation: Hashable, Sendable {
 }
 
 extension TokenOperation.Action {
-    /// The action of a key that does the step itself; nil for a step that only has simpler ones.
+    /// The action of a key that performs the step itself; nil for a step that consists of simpler ones.
     package init?(_ step: AlgorithmStep, _ input: [UInt8]) {
         switch (step.operation, step.algorithm) {
         case (.sign, .signature(let algorithm)): self = .sign(algorithm, input)

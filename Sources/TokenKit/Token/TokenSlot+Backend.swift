@@ -80,7 +80,7 @@ extension TokenSlot: TokenBackend {
             for object in data {
                 do throws(TokenError) { findings[object] = try token.look(for: object, &card) } catch {
                     if case .card = error.code { throw error }
-                    // An object that the card refuses is as good as absent, unless the card wants the PIN for it.
+                    // An object that the card refuses counts as absent, unless the card asks for the PIN.
                     if error.code != .pinRequired { findings[object] = .absent }
                 }
             }
@@ -143,7 +143,7 @@ extension TokenSlot: TokenBackend {
                 return key
             } catch {
                 guard error.code == .notProven else { throw error }
-                // Some cards want the PIN for every key: what they tell of it is compared.
+                // Some cards need the PIN for every key, so that the key is only compared with the one that they show.
                 return ProofKey(object: key.object, publicKey: key.publicKey, canBeChallenged: false)
             }
         }

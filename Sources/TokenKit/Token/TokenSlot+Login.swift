@@ -24,7 +24,7 @@ extension TokenSlot {
 
     public func loginPIN(for key: TokenObjectID, at insertion: TokenInsertion) throws(TokenError) -> PIN {
         try perform(at: insertion) { (token, card) throws(TokenError) in
-            // As far as it is known already: a card may take the PIN back after any command.
+            // The policy as remembered, if possible: a card may forget the PIN after any command.
             let policy = try token.inventory(.privateKey(key), &card).objects.first?.key?.pinPolicy
             return try token.pins.loginPIN(for: policy ?? .once)
         }

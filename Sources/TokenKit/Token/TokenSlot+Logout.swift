@@ -1,14 +1,14 @@
 internal import Glibc
 internal import Synchronization
 
-// Having the card forget a presented PIN: because somebody asks for it, or because its time is over.
+// Makes the card forget a presented PIN, on request or because the PIN's time is over.
 extension TokenSlot {
-    /// Ends the login, and has the card that was there at `insertion` forget a presented PIN.
+    /// Ends the login, and makes the card that was there at `insertion` forget a presented PIN.
     ///
-    /// Where another program holds the card for longer than a second that is made up for: before the card is next used here, and
-    /// in any case once it is free, for as long as this process runs and the card answers as cards do.
+    /// Where another program holds the card for longer than a second, the logout is performed later: before the card is next used
+    /// here, and in any case once it is free, while this process runs and the card gives valid answers.
     ///
-    /// - Throws: ``TokenError`` `.card(.inUse)` where it is yet to be done.
+    /// - Throws: ``TokenError`` `.card(.inUse)` where the logout is pending.
     public func logOut(at insertion: TokenInsertion) throws(TokenError) {
         state.withLock { state in
             state.pins.endLogin()
@@ -42,7 +42,7 @@ extension TokenSlot {
     }
 
     private func performPendingLogoutLater(at insertion: TokenInsertion) {
-        // A card that answers nothing that makes sense is not asked for ever.
+        // A card that keeps failing is not asked for ever.
         let limit = 10
         var failures = 0
         while failures < limit, state.withLock({ $0.pins.logoutPending && $0.insertion == insertion }) {
@@ -64,8 +64,8 @@ extension TokenSlot {
         do throws(TokenError) {
             try token.logOut(&card)
         } catch {
-            // A card that answers, and knows no way to forget the PIN, would not do so the next time either. It would have to be
-            // reset, and no other program is to notice: it is not.
+            // A card that answers, but cannot forget the PIN, could not do so the next time either. Only a reset would help,
+            // which other programs would notice: it is not done.
             if case .card = error.code { throw error }
         }
         token.pins.loggedOut()
@@ -73,7 +73,7 @@ extension TokenSlot {
 
     // MARK: - The PIN's time
 
-    /// Takes an expired PIN back before any other command.
+    /// Ends the term of an expired PIN before any other command.
     func endOverduePIN(_ state: inout State) { state.pins.endTerm(at: now()) }
 
     func beginTerm(_ state: inout State) {
@@ -85,7 +85,7 @@ extension TokenSlot {
         }
     }
 
-    /// The time for which the PIN still counts; nil once it does not count, or counts without an end.
+    /// The remaining time of the PIN; nil where it is no longer valid, or has no limit.
     private func restOfPIN() -> Duration? {
         state.withLock { state in
             endOverduePIN(&state)
@@ -98,7 +98,7 @@ extension TokenSlot {
     }
 }
 
-/// The logouts that wait for another program to let go of its card. A process that ends with one of them leaves the PIN verified.
+/// The logouts that wait for another program to release its card. A process that ends before them leaves the PIN verified.
 package enum PendingLogouts {
     private static let count = Atomic(0)
 

@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// The one owner of a reader and of the token in it.
 ///
-/// Calls from any number of threads queue here; each holds the card for one transaction. Nobody is asked anything
-/// while a call runs, but by a reader or token with keys of its own.
+/// Calls from several threads queue here, and each holds the card for one transaction. Only a reader or token with keys of its
+/// own asks a person for something during a call.
 public final class TokenSlot: Sendable {
     /// The reader's name.
     public var name: String { reader.name }
@@ -13,8 +13,7 @@ public final class TokenSlot: Sendable {
     /// Whether another program held the card at the last look. Does not wait, and sends nothing.
     public var isHeldElsewhere: Bool { state.withLockIfAvailable { $0.heldSince != nil } ?? false }
 
-    /// The reader's state, and the count that tells when another card has taken its place. Does not wait, and sends
-    /// nothing.
+    /// The reader's state, and a count that shows an exchange of the card. Does not wait, and sends nothing.
     public var occupancy: ReaderOccupancy { reader.occupancy }
 
     public let cryptokiName: CryptokiSlotName
@@ -24,10 +23,10 @@ public final class TokenSlot: Sendable {
     private let trace: (any CardTrace)?
     private let tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)?
     private let tellOfWait: WaitNotice?
-    /// For how long a PIN counts that is presented now.
+    /// The time for which a PIN that is presented now stays valid.
     let pinTimeout: @Sendable () -> Duration?
     let now: @Sendable () -> ContinuousClock.Instant
-    /// Whether a card that was waited for in vain is not waited for again.
+    /// Whether a card is not waited for again after a wait in vain.
     private let waitsOnce: Bool
     private let cancellation = CardWait.Cancellation()
     let state = Mutex(State())
@@ -40,17 +39,17 @@ public final class TokenSlot: Sendable {
         var insertion = TokenInsertion(number: 0)
         /// Lent to the token for each transaction.
         var pins = PINSession()
-        /// Whether the connection is kept for a pending logout alone.
+        /// Whether the connection is kept only for a pending logout.
         var isLetGo = false
-        /// Whether the service ended while it had the card, and did not have it again since.
+        /// Whether the service ended while the card was connected, and no card was connected since.
         var hasLostService = false
         /// Time at which another program was first seen to hold the card; nil where no program did at the last look.
         var heldSince: ContinuousClock.Instant?
-        /// Why the card was waited for in vain.
+        /// The error of a wait in vain, for all further calls.
         var givenUp: TokenError?
 
-        /// The wait of a call that came at `arrival` and has its turn now. Callers before it may have given up on the
-        /// same program, whose time counts.
+        /// The wait of a call that came at `arrival` and runs now. It includes the time for which callers before it waited for
+        /// the same program in vain.
         func wait(since arrival: ContinuousClock.Instant, unless cancellation: CardWait.Cancellation) -> CardWait {
             CardWait(since: heldSince.map { max($0, arrival) } ?? .now, unless: cancellation)
         }
@@ -62,10 +61,10 @@ public final class TokenSlot: Sendable {
 
     /// - Parameters:
     ///   - drivers: asked in this order whether they know the card.
-    ///   - trace: who is told each command and answer.
-    ///   - pinTimeout: for how long a PIN counts that is presented now; nil for as long as the card counts it.
-    ///   - waitsOnce: whether a card that was waited for in vain, held by another program or silent, is not waited for again: a
-    ///     command asks for it in several places.
+    ///   - trace: a listener for each command and answer.
+    ///   - pinTimeout: the time for which a PIN that is presented now stays valid; nil for as long as the card accepts it.
+    ///   - waitsOnce: whether a card that was held by another program, or silent, for a whole wait is not waited for again. A
+    ///     command asks for the card in several places.
     ///   - tellOfBlockedPIN: called when the last try of a PIN was lost here.
     ///   - tellOfWait: tells a person that another program has the card.
     public convenience init(
@@ -103,12 +102,12 @@ public final class TokenSlot: Sendable {
     /// Whether the loss of a PIN's last try here is reported to other programs.
     public var tellsOfBlockedPINs: Bool { tellOfBlockedPIN != nil }
 
-    /// Runs `body` with the token in the reader, whichever it is by now.
+    /// Runs `body` with the token that is in the reader now.
     ///
-    /// `body` may read, and may be run a second time: after another program reset the card, after the card's application
-    /// failed (`6F00`), after a card was exchanged, or after the smart-card service was started anew.
+    /// `body` may read, and may be run a second time: after another program reset the card, after the card's application failed
+    /// (`6F00`), after the card was exchanged, or after the smart-card service was restarted.
     ///
-    /// - Parameter arrival: since when the caller waits, here and in queues of its own.
+    /// - Parameter arrival: the time since which the caller waits, its own queues included.
     public func read<Result: ~Copyable & Sendable>(
         since arrival: ContinuousClock.Instant = .now,
         _ body: (inout any Token, inout CardTransaction, TokenInsertion) throws(TokenError) -> Result
@@ -139,8 +138,8 @@ public final class TokenSlot: Sendable {
         }
     }
 
-    /// Runs `body` as ``perform(at:_:)`` does, where it most often sends one command: other programs are kept from the card
-    /// from the second one on.
+    /// Runs `body` as ``perform(at:_:)`` does, but keeps other programs from the card only from the second command on. For bodies
+    /// that mostly send one command.
     ///
     /// `body` may be run a second time, after another program reset the card.
     public func performBriefly<Result: ~Copyable & Sendable>(
@@ -177,8 +176,7 @@ public final class TokenSlot: Sendable {
         return facts ?? nil
     }
 
-    /// The name for people of the token that was there at `insertion`, as far as it is known. Nothing is sent to the
-    /// token.
+    /// The label of the token that was there at `insertion`, if it is known. Nothing is sent to the token.
     public func knownLabel(at insertion: TokenInsertion) -> String? {
         state.withLock { $0.insertion == insertion ? $0.token?.knownLabel : nil }
     }
@@ -196,9 +194,9 @@ public final class TokenSlot: Sendable {
         }
     }
 
-    /// Looks whether a value may be a PIN or unblocking key of the token that was there at `insertion`. Nothing is sent to it.
+    /// Checks whether a value may be a PIN or unblocking key of the token that was there at `insertion`. Nothing is sent to it.
     ///
-    /// - Throws: ``TokenError`` `.pinFormat` for one that the token would refuse.
+    /// - Throws: ``TokenError`` `.pinFormat` for a value that the token would refuse.
     public func checkFormat(
         of pin: borrowing PIN, as kind: PINKind, at insertion: TokenInsertion
     ) throws(TokenError) {
@@ -215,12 +213,12 @@ public final class TokenSlot: Sendable {
         }
     }
 
-    /// Cancels waits for other programs permanently; no card is connected to after it.
+    /// Cancels waits for other programs permanently, after which no card is connected to.
     public func endWaits() { cancellation.cancel() }
 
-    /// Lets go of the card; where it has yet to forget a presented PIN, as soon as it has.
+    /// Releases the card, with a pending logout only after the logout.
     ///
-    /// - Parameter resetting: whether it is reset, so that it forgets a presented PIN.
+    /// - Parameter resetting: whether the card is reset, so that it forgets a presented PIN.
     public func disconnect(resetting: Bool) {
         state.withLock { state in
             state.isLetGo = state.pins.logoutPending && !resetting
@@ -230,7 +228,7 @@ public final class TokenSlot: Sendable {
 
     /// Resets the card, so that it forgets a presented PIN, whichever program presented it.
     ///
-    /// What was listed before is to be listed anew.
+    /// Objects that were listed before must be listed again.
     public func reset() throws(TokenError) {
         try state.withLock { (state) throws(TokenError) in
             _ = try connect(&state, CardWait(unless: cancellation))
@@ -238,7 +236,7 @@ public final class TokenSlot: Sendable {
         }
     }
 
-    /// - Parameter isRepetition: whether the caller has had a card, and is not to be told that there never was one.
+    /// - Parameter isRepetition: whether the caller has had a card, so that an empty reader means a removed card.
     private func use<Result: ~Copyable & Sendable>(
         of expected: TokenInsertion?, _ hold: CardHold, since arrival: ContinuousClock.Instant?,
         isRepetition: Bool = false,
@@ -274,15 +272,15 @@ public final class TokenSlot: Sendable {
         defer { endNotice?() }
         let connection = try connect(&state, wait)
         endOverduePIN(&state)
-        // To recognize a card takes several commands.
+        // Recognising a card takes several commands.
         let hold = state.token == nil || state.pins.logoutPending ? .fromTheStart : hold
         return try connection.withTransaction(hold, wait) { (card) throws(TokenError) in
             endNotice?()
             var token = try takeRecognized(&state, &card, atr: connection.atr)
-            // A PIN that is forgotten later is to be in no second place.
+            // The PIN state is moved, not copied, so that a PIN which is forgotten later is in no second place.
             swap(&token.pins, &state.pins)
             token.pins.beginTransaction(epoch: card.epoch)
-            // The state of the token is kept also where the call fails half-way: it has been read by then.
+            // The token's state is kept also where the call fails half-way, since it was read before the failure.
             defer {
                 swap(&token.pins, &state.pins)
                 state.token = token
@@ -304,7 +302,7 @@ public final class TokenSlot: Sendable {
         return connection
     }
 
-    /// Connects. A service that has only just started gets a moment to find its readers and their cards.
+    /// Connects. A service that has just restarted gets up to 2 s to find its readers and their cards.
     private func reach(_ state: inout State, _ wait: CardWait) throws(TokenError) -> any CardConnection {
         let deadline = ContinuousClock.now + .seconds(2)
         while true {
@@ -322,7 +320,7 @@ public final class TokenSlot: Sendable {
         }
     }
 
-    /// Takes the token out of the state: one that is in no second place is changed where it is, and not copied.
+    /// Takes the token out of the state, so that it is changed in place and not copied; or recognises the card.
     private func takeRecognized(
         _ state: inout State, _ card: inout CardTransaction, atr: ATR
     ) throws(TokenError) -> any Token {
@@ -345,7 +343,7 @@ public final class TokenSlot: Sendable {
         }
     }
 
-    /// Whether a card was long waited for, and not had.
+    /// Whether a call waited for the card for 5 s or longer, in vain.
     private func isWaitInVain(_ error: TokenError, since beginning: ContinuousClock.Instant) -> Bool {
         let codes: [TokenError.Code] = [.card(.inUse), .card(.muteCard), .card(.communication)]
         return codes.contains(error.code) && now() - beginning >= .seconds(5)
@@ -369,7 +367,7 @@ public final class TokenSlot: Sendable {
 }
 
 extension TokenError {
-    /// Whether the card has just refused the last try, by its own word.
+    /// Whether the card itself has just reported that no try is left.
     fileprivate var hasBlockedPIN: Bool {
         (code == .pinIncorrect || code == .pinBlocked) && triesLeft == 0 && status != nil
     }

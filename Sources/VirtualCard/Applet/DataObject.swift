@@ -43,7 +43,7 @@ enum DataObject {
     /// Whether the object stands under its own tag instead of `53`.
     static func isBare(_ tag: TLVTag) -> Bool { tag == discovery || tag == biometricTemplates }
 
-    /// Whether the tag is in the ranges that Yubico's application stores anything under.
+    /// Whether the tag is in the ranges in which Yubico's application stores any object.
     static func isYubico(_ tag: TLVTag) -> Bool {
         (0x5FC100...0x5FC1FF).contains(tag.rawValue) || (0x5FFF00...0x5FFFFF).contains(tag.rawValue)
     }
@@ -57,7 +57,7 @@ enum DataObject {
         return policy.value.first.map { $0 & 0x20 != 0 } ?? false
     }
 
-    /// The certificate that belongs to a key.
+    /// The tag of a key's certificate.
     static func certificate(of key: CardKeyReference) -> TLVTag? {
         switch key {
         case .authentication: authenticationCertificate

@@ -1,15 +1,15 @@
 internal import TokenKit
 
-/// The PINs of another application on the card, with the numbers of PIV's and tries of their own, which PIV's commands
-/// do not reach.
+/// The PINs of another application on the card. They have PIV's key references and their own tries, and PIV's commands do
+/// not reach them.
 struct OtherPINs: Sendable {
     private(set) var triesLeft: [UInt8: UInt8] = [
         PINReference.application.rawValue: 3, PINReference.unblocking.rawValue: 3,
     ]
 
-    /// Takes a try away for every value.
+    /// The status of a PIN command. Every value is wrong, and costs a try.
     mutating func status(after instruction: Instruction, _ command: CommandAPDU) -> StatusWord {
-        // RESET RETRY COUNTER names the PIN, and spends a try of what unblocks it.
+        // RESET RETRY COUNTER names the PIN, and spends a try of the unblocking key.
         let reference =
             instruction == .resetRetryCounter && triesLeft[command.p2] != nil
             ? PINReference.unblocking.rawValue : command.p2

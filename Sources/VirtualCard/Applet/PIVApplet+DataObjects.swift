@@ -23,7 +23,7 @@ extension PIVApplet {
         return .success()
     }
 
-    /// The PIN, in whichever way the discovery object lets it be proved.
+    /// Whether the PIN is verified: PIV's, or the global one if the discovery object allows it.
     var isPINVerified: Bool {
         if profile.has(.pinUnderGlobalReference) { return session.verified.contains(.global) }
         return session.verified.contains(.application)
@@ -56,7 +56,7 @@ extension PIVApplet {
         return .success(TLV(0x53, [UInt8]()).encoded())
     }
 
-    /// Either a tag list and `53`, or the discovery object or biometric templates under their own tag.
+    /// The object of a command: a tag list and `53`, or the discovery object or biometric templates under their own tag.
     private func objectToPut(_ data: [UInt8]) throws(Refusal) -> (tag: TLVTag, value: [UInt8]) {
         let elements = try parsing { () throws(TLVError) in
             var reader = TLVReader(data)

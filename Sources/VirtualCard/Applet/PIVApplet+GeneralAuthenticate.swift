@@ -39,7 +39,7 @@ extension PIVApplet {
         throw Refusal(.incorrectData)
     }
 
-    /// The algorithms of PivApplet under which an EC key hashes the message itself.
+    /// The digest of an algorithm under which PivApplet hashes the message itself; nil for any other algorithm.
     private func hashFunction(_ identifier: UInt8, of key: CardKey) -> DigestAlgorithm? {
         guard profile.has(.hashesOnCard) else { return nil }
         switch (identifier, key.algorithm) {

@@ -7,7 +7,7 @@ extension PIVApplet {
     ) throws(Refusal) -> ResponseAPDU {
         guard let key = contents.managementKey else { throw Refusal(.referenceNotFound) }
         guard profile.algorithm(identifier) == key.algorithm else { throw Refusal(.incorrectParameters) }
-        // Whatever comes next, an exchange is good for one command.
+        // An exchange is valid only for the next command.
         let pending = session.managementExchange
         session.managementExchange = nil
         switch (template.witness, template.challenge, template.response) {
@@ -21,7 +21,7 @@ extension PIVApplet {
         }
     }
 
-    /// External authentication, first half: the host is to encrypt this.
+    /// External authentication, first half: gives a challenge for the host to encrypt.
     private mutating func giveChallenge(_ key: ManagementKey) throws(Refusal) -> ResponseAPDU {
         if session.challengeCount > 0, profile.has(.oneChallenge) { throw Refusal(.incorrectData) }
         let challenge = try CardCrypto.random(key.algorithm.blockLength ?? 0)
@@ -39,7 +39,7 @@ extension PIVApplet {
         return .success()
     }
 
-    /// Mutual authentication, first half: the host is to decrypt this.
+    /// Mutual authentication, first half: gives a witness for the host to decrypt.
     private mutating func giveWitness(_ key: ManagementKey) throws(Refusal) -> ResponseAPDU {
         let witness = try CardCrypto.random(key.algorithm.blockLength ?? 0)
         session.managementExchange = .witness(witness)
@@ -56,7 +56,7 @@ extension PIVApplet {
         return AuthenticationTemplate.response(try CardCrypto.encrypt(challenge, with: key))
     }
 
-    /// Internal authentication: the card shows that it has the key. An external one under way has ended, so that the
+    /// Internal authentication: the card proves that it has the key. It ends a pending external authentication, so that the
     /// card does not answer its own challenge.
     private func answer(_ challenge: [UInt8], _ key: ManagementKey) throws(Refusal) -> ResponseAPDU {
         guard challenge.count == key.algorithm.blockLength else { throw Refusal(.incorrectData) }

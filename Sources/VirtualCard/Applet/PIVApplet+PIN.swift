@@ -40,7 +40,7 @@ extension PIVApplet {
         return .success()
     }
 
-    // MARK: - What is verified
+    // MARK: - Verification state
 
     private mutating func logIn(_ reference: PINReference) {
         session.verified.insert(reference)
@@ -89,7 +89,7 @@ extension PIVApplet {
         return StatusWord(0x63, profile.has(.triesAs630X) ? count : 0xC0 | min(count, 0x0F))
     }
 
-    // MARK: - What a PIN looks like
+    // MARK: - Form of PINs
 
     private func pinReference(_ octet: UInt8) throws(Refusal) -> PINReference {
         guard let reference = PINReference(rawValue: octet), reference != .unblocking,
@@ -103,7 +103,8 @@ extension PIVApplet {
         return (Array(data.prefix(ReferenceData.length)), Array(data.suffix(ReferenceData.length)))
     }
 
-    /// SP 800-73-5 part 1 §4.4: PINs of six to eight digits; an unblocking key is eight bytes of anything.
+    /// SP 800-73-5 part 1 §4.4: a PIN has six to eight digits, an unblocking key eight bytes of any value. With Yubico's policies
+    /// an unblocking key has at least six bytes before the padding.
     private func requireWellFormed(_ value: [UInt8], _ reference: PINReference) throws(Refusal) {
         if reference == .unblocking, !profile.hasPolicies { return }
         let digitsOnly = reference != .unblocking && !profile.has(.anyPINCharacters)

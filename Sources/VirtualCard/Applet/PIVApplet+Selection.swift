@@ -8,13 +8,13 @@ extension PIVApplet {
 
     private static let registeredProvider: [UInt8] = [0xA0, 0x00, 0x00, 0x03, 0x08]
 
-    /// Yubico's one-time password application, which older keys tell their serial number through.
+    /// Yubico's one-time password application, through which older keys give their serial number.
     static let oneTimePasswordIdentifier: [UInt8] = [0xA0, 0x00, 0x00, 0x05, 0x27, 0x20, 0x01, 0x01]
 
     mutating func select(_ command: CommandAPDU) throws(Refusal) -> ResponseAPDU {
         guard command.p1 == 0x04, command.p2 & 0xF3 == 0 else { throw Refusal(.incorrectParameters) }
         guard isOwn(command.data) else { return try selectOther(command.data) }
-        // Selecting PIV again leaves what was verified as it is (part 2 §3.1.1).
+        // Selecting PIV again does not change the verification state (part 2 §3.1.1).
         if session.application != .piv { session.deselect() }
         session.application = .piv
         session.managementExchange = nil
@@ -72,7 +72,7 @@ extension PIVApplet {
 
     /// Answers instruction 01, slot 10, which asks for the serial number; PIV clients send no other command here.
     ///
-    /// It judges PINs, too, as the other applications of such cards do, so that one which PIV was to get does not go unseen.
+    /// It also counts PINs, as other applications of such cards do, so that tests see a PIN that was meant for PIV.
     mutating func answerAsOneTimePassword(_ command: CommandAPDU) throws(Refusal) -> ResponseAPDU {
         if let instruction = Instruction(rawValue: command.ins),
             [.verify, .changeReferenceData, .resetRetryCounter].contains(instruction)

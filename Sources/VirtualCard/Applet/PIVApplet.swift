@@ -3,7 +3,7 @@ internal import TokenKit
 
 /// The PIV card application: whole commands in, whole answers out.
 ///
-/// SP 800-73-5 part 2 §3. How commands are split on their way is ``CardTransceiver``'s matter.
+/// SP 800-73-5 part 2 §3. ``CardTransceiver`` joins chained commands and splits answers.
 struct PIVApplet: Sendable {
     let profile: CardProfile
     let clock: any CardClock
@@ -20,7 +20,7 @@ struct PIVApplet: Sendable {
         reset()
     }
 
-    /// Forgets everything that a card forgets without power.
+    /// Clears the state that a card loses with its power.
     mutating func reset() {
         session = CardSession()
         if profile.has(.implicitlySelected) { session.application = .piv }
@@ -71,7 +71,7 @@ struct PIVApplet: Sendable {
         }
     }
 
-    /// "PIN always" holds for the next private-key operation; some cards take it back earlier.
+    /// Ends the validity of the PIN for "PIN always" keys: after a private-key operation, on some cards after any command.
     private mutating func spendPIN(after instruction: Instruction) {
         guard instruction != .verify else { return }
         if instruction == .generalAuthenticate || profile.has(.anyCommandSpendsPIN) { session.pinIsFresh = false }
@@ -79,7 +79,7 @@ struct PIVApplet: Sendable {
 }
 
 extension PIVApplet {
-    /// Refuses what only the holder of the management key may do.
+    /// Requires an authentication with the management key.
     func requireManagement() throws(Refusal) {
         guard session.isManagementAuthenticated else { throw Refusal(.securityStatusNotSatisfied) }
     }

@@ -3,7 +3,7 @@ internal import TokenKit
 
 /// The state that a virtual card keeps without power.
 struct CardContents: Equatable, Sendable {
-    /// The data objects: what stands inside tag `53`, or inside the object's own tag for `7E` and `7F61`.
+    /// The data objects: the content of tag `53`, or of the object's own tag for `7E` and `7F61`.
     var objects: [TLVTag: [UInt8]] = [:]
     var keys: [CardKeyReference: CardKey] = [:]
     var managementKey: ManagementKey?
@@ -20,7 +20,7 @@ enum PINReference: UInt8, Sendable, Hashable, CaseIterable {
     case unblocking = 0x81
 }
 
-/// A PIN or unblocking key, and how often it may be guessed.
+/// A PIN or unblocking key, and its tries.
 struct ReferenceData: Hashable, Sendable {
     /// Bytes of a PIN on the wire, padding included. SP 800-73-5 part 1 §4.4.
     static let length = 8
@@ -54,6 +54,6 @@ struct ManagementKey: Hashable, Sendable {
     var value: CardSecret
     var touchPolicy = CardKey.TouchPolicy.never
 
-    /// `01 … 08` three times over: what cards leave the factory with.
+    /// The factory's value: `01 … 08`, three times.
     static let defaultValue: [UInt8] = (0..<24).map { UInt8($0 % 8 + 1) }
 }

@@ -41,11 +41,11 @@ public struct CardKeyReference: RawRepresentable, Hashable, Sendable, Comparable
 
 /// A key pair on the card, with the rules for its use.
 public struct CardKey: Equatable, Sendable {
-    /// When a key wants the PIN. The numbers are Yubico's.
+    /// The PIN policy of a key. The numbers are Yubico's.
     public enum PINPolicy: UInt8, Sendable, Hashable {
         case never = 1, once = 2, always = 3
 
-        /// SP 800-73-5 part 1 table 5.
+        /// The policy of a slot in SP 800-73-5 part 1 table 5.
         public static func standard(for reference: CardKeyReference) -> PINPolicy {
             switch reference {
             case .signature: .always

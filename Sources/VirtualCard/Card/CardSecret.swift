@@ -1,7 +1,7 @@
 /// Secret bytes inside a virtual card: a PIN, a private key.
 ///
-/// A virtual card guards nothing from the process it runs in or from whoever can read its file. This type keeps its
-/// secrets out of logs, test failures and debuggers all the same.
+/// A virtual card does not protect its secrets from its own process, or from readers of its file. This type only keeps
+/// them out of logs, test failures and debuggers.
 struct CardSecret: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     let bytes: [UInt8]
 

@@ -26,7 +26,7 @@ struct CardSession: Sendable {
     /// The number of challenges that the card has given.
     var challengeCount = 0
 
-    /// Forgets the proofs to the PIV application.
+    /// Clears the state, with all authentications to the PIV application.
     mutating func deselect() {
         self = CardSession()
     }

@@ -23,7 +23,7 @@ struct CardTransceiver: Sendable {
         announcementOfMore = profile.has(.announces255) ? 0xFF : 0x00
     }
 
-    /// Forgets half a command and half an answer.
+    /// Drops an incomplete command and the rest of an answer.
     mutating func reset() {
         chain = nil
         rest = []
@@ -98,13 +98,13 @@ struct CardTransceiver: Sendable {
 
     private func limit(_ expectedLength: Int?, _ form: CommandAPDU.Form) -> Int {
         switch form {
-        // A card speaking T=1 does not miss the Le that some clients leave out.
+        // Some clients leave out Le with T=1, and the card answers as if it were 00.
         case .short: expectedLength ?? CommandAPDU.maximumShortResponse
         case .extended: min(expectedLength ?? transport.responseLimit, transport.responseLimit)
         }
     }
 
-    /// The next `length` bytes, and how many there are after them.
+    /// The next `length` bytes, with the status word or 61xx for the bytes after them.
     private mutating func next(_ length: Int) -> ResponseAPDU {
         let length = min(length, transport.pieceLength ?? length)
         let piece = rest.prefix(length)
@@ -116,7 +116,7 @@ struct CardTransceiver: Sendable {
         return ResponseAPDU(data: data, status: remaining().status)
     }
 
-    /// All that is left where Le says just that; else the Le that would.
+    /// The next `length` bytes; 6Cxx with the right Le if there are fewer.
     private mutating func exactly(_ length: Int) -> ResponseAPDU {
         if length == rest.count || rest.count > length { return next(length) }
         return ResponseAPDU(status: StatusWord(0x6C, UInt8(truncatingIfNeeded: rest.count)))

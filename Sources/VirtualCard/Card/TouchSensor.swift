@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// The place where a finger goes.
+/// The touch sensor of a virtual card.
 final class TouchSensor: Sendable {
-    /// The time that a card waits for a touch, and for which one counts: 15 seconds.
+    /// The time that a card waits for a touch, and that a touch counts for: 15 seconds.
     static let patience = Duration.seconds(15)
 
     private static let interval = Duration.milliseconds(20)
@@ -20,7 +20,7 @@ final class TouchSensor: Sendable {
         self.clock = clock
     }
 
-    /// Whether the card blinks, so to speak.
+    /// Whether the card waits for a touch.
     var isWaiting: Bool { state.withLock { $0.isWaiting } }
 
     func touch() {
@@ -33,9 +33,9 @@ final class TouchSensor: Sendable {
         state.withLock { $0.isInterrupted = $0.isWaiting }
     }
 
-    /// Waits for a touch and uses it up; one from shortly before will do.
+    /// Waits for a touch and uses it up. A touch of the last 15 seconds counts.
     ///
-    /// - Returns: whether it came in time.
+    /// - Returns: whether there was a touch in time.
     func awaitTouch() -> Bool {
         let deadline = clock.now + TouchSensor.patience
         defer {
@@ -53,7 +53,7 @@ final class TouchSensor: Sendable {
 }
 
 extension TouchSensor.State {
-    /// Whether the wait is over, and how.
+    /// The outcome of the wait: true for a touch, false for its end without one; nil while it goes on.
     fileprivate mutating func poll(now: Duration, deadline: Duration) -> Bool? {
         isWaiting = true
         guard !isInterrupted, now < deadline else { return false }

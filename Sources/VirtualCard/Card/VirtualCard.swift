@@ -3,9 +3,9 @@ public import TokenKit
 
 /// A PIV card made of software.
 ///
-/// It answers command APDUs as a card of its ``profile`` would: state and command alone decide what it answers. Several
-/// threads may speak to it, one command at a time. What it holds stays in memory, or in a file that is replaced before
-/// the command that changed it is answered.
+/// It answers command APDUs as a card of its ``profile`` would: an answer depends only on the state and the command. Several
+/// threads may send commands, which are executed one at a time. Its content is in memory, or in a file that is replaced
+/// before a command that changes it is answered.
 public final class VirtualCard: Sendable {
     private struct Machine {
         var transceiver: CardTransceiver
@@ -17,7 +17,7 @@ public final class VirtualCard: Sendable {
         }
     }
 
-    /// The device serial number of a card that is given no other.
+    /// The default device serial number.
     public static let defaultSerialNumber: UInt32 = 7_654_321
 
     public let profile: CardProfile
@@ -49,7 +49,7 @@ public final class VirtualCard: Sendable {
         self.init(profile: profile, contents: contents, clock: clock)
     }
 
-    /// The card kept in a file. What changes on it changes there.
+    /// The card in a file, which is updated with each change.
     ///
     /// - Throws: ``VirtualCardError`` `.unreadable`, `.corrupt` or `.unknownProfile`.
     public convenience init(file path: String, clock: any CardClock = SystemClock()) throws(VirtualCardError) {
@@ -58,7 +58,7 @@ public final class VirtualCard: Sendable {
         self.init(profile: profile, contents: contents, file: file, clock: clock)
     }
 
-    /// Writes the card as it is to a file, which does not follow it from then on.
+    /// Writes a copy of the card to a file. Later changes are not written there.
     ///
     /// - Throws: ``VirtualCardError`` `.unwritable`.
     public func save(to path: String) throws(VirtualCardError) {
@@ -68,7 +68,7 @@ public final class VirtualCard: Sendable {
     /// The answer to reset.
     public var atr: ATR { ATR(profile.atr) }
 
-    /// Answers one command APDU: data and status word. No command is too malformed to be answered.
+    /// Answers one command APDU, even a malformed one, with data and status word.
     public func process(_ command: [UInt8]) -> [UInt8] {
         machine.withLock { machine in
             let before = machine.applet.contents
@@ -78,7 +78,7 @@ public final class VirtualCard: Sendable {
                 try file.save(machine.applet.contents, of: profile)
                 return response.encoded()
             } catch {
-                // A change that could not be written has not happened.
+                // A change that cannot be written is undone.
                 machine.applet.contents = before
                 machine.reset()
                 return ResponseAPDU(status: .memoryFailure).encoded()
@@ -86,7 +86,7 @@ public final class VirtualCard: Sendable {
         }
     }
 
-    /// Takes the power, or gives a reset: selection, PIN state and half-sent commands are gone.
+    /// Resets the card, as the loss of its power does: selection, PIN state and incomplete commands are gone.
     public func reset() {
         stopWaiting()
         machine.withLock { $0.reset() }

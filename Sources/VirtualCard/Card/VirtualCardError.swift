@@ -1,4 +1,4 @@
-/// Why a virtual card could not be made, kept or run.
+/// The reason why a virtual card could not be made, stored or run.
 public struct VirtualCardError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Code: Sendable, Hashable {
         /// A file cannot be read.
@@ -9,7 +9,7 @@ public struct VirtualCardError: Error, Hashable, Sendable, CustomStringConvertib
         case corrupt
         /// No profile has that name.
         case unknownProfile
-        /// The card cannot hold or do it.
+        /// The card's profile does not support it.
         case unsupported
         /// No process answers for the reader or the card.
         case unreachable

@@ -8,9 +8,9 @@ public enum ControlOrder: Sendable, Hashable {
     case touch
     case status
     case stop
-    /// A fault for the command that so many others come before.
+    /// A fault for the command after that many others.
     case fault(CardFault, at: Int)
-    /// Calls off every fault.
+    /// Cancels every fault.
     case clearFaults
 
     /// Reads a line: `insert`, `fault status 6F00 at 3`, `fault delay 5000 at 0`, …

@@ -42,7 +42,7 @@ final class Socket: Sendable {
         return try socket.connect(&address) ? socket : nil
     }
 
-    /// A socket in the file system that only its owner can connect to. One that a dead process left is replaced.
+    /// A socket in the file system that only its owner can connect to. It replaces a socket that a dead process has left.
     static func listen(path: String) throws(VirtualCardError) -> Socket {
         let socket = try Socket(family: AF_UNIX)
         var address = try unixAddress(path)
@@ -63,14 +63,14 @@ final class Socket: Sendable {
         return socket
     }
 
-    /// Removes a socket at which no process listens, and no file of another kind.
+    /// Removes a socket, but no file of another kind.
     private static func removeSocket(_ path: String) {
         var status = stat()
         guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
         _ = unsafe unlink(path)
     }
 
-    /// The next connection, or nil where it went away again.
+    /// The next connection, or nil where the client has ended it again.
     func accept() -> Socket? {
         let connection = Glibc.accept(descriptor, nil, nil)
         guard connection >= 0 else { return nil }
@@ -118,7 +118,7 @@ final class Socket: Sendable {
         return ready > 0 ? entries.filter { $0.revents != 0 }.map(\.fd) : []
     }
 
-    // MARK: - Making one
+    // MARK: - Creation
 
     private convenience init(family: Int32) throws(VirtualCardError) {
         let descriptor = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

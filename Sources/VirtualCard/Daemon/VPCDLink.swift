@@ -4,8 +4,8 @@ internal import Synchronization
 /// Puts a virtual card into the reader that vpcd gives to pcscd.
 ///
 /// vpcd listens; a card that connects is inserted, one that disconnects is removed. Each message is a length of two
-/// octets and so many bytes: one byte is an order of the reader's, more are a command APDU. An APDU and the order for
-/// the answer to reset want an answer in the same form.
+/// octets and that many bytes: a single byte is an order of the reader, more bytes are a command APDU. APDUs, and the order
+/// for the answer to reset, are answered in the same form.
 public final class VPCDLink: Sendable {
     /// The port on which vpcd listens, unless it was built otherwise.
     public static let defaultPort: UInt16 = 35_963
@@ -28,8 +28,8 @@ public final class VPCDLink: Sendable {
     /// The pause before vpcd is tried again.
     private static let retryInterval = Duration.milliseconds(100)
 
-    /// The faults of the connection. `.reset` takes the card's state from under the reader; `.drop` loses the card and
-    /// inserts it again, as a reader sees a card that does not answer.
+    /// The faults of the connection. `.reset` clears the card's state without the reader's knowledge; `.drop` removes the card
+    /// and inserts it again, as a reader does with a card that does not answer.
     public let faults = FaultPlan()
 
     public let card: VirtualCard
@@ -39,8 +39,8 @@ public final class VPCDLink: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - port: where vpcd listens, on this machine.
-    ///   - delay: the time that each command takes beside its own, as one of a real card takes 10 to 50 ms.
+    ///   - port: the port of this machine on which vpcd listens.
+    ///   - delay: the time that is added to each command. A command to a real card takes 10 to 50 ms.
     public convenience init(
         card: VirtualCard, port: UInt16 = defaultPort, delay: Duration = .zero
     ) throws(VirtualCardError) {
@@ -48,8 +48,8 @@ public final class VPCDLink: Sendable {
             card: card, delay: delay, through: { () throws(VirtualCardError) in try Socket.connect(port: port) })
     }
 
-    /// - Parameter open: opens a connection to a vpcd that is elsewhere, and gives its descriptor away; nil where
-    ///   nobody listens.
+    /// - Parameter open: opens a connection to a vpcd that is elsewhere, and returns its descriptor, which this object closes;
+    ///   nil where no process listens.
     package convenience init(
         card: VirtualCard, connecting open: @escaping @Sendable () -> Int32?
     ) throws(VirtualCardError) {
@@ -98,7 +98,7 @@ public final class VPCDLink: Sendable {
     /// Whether vpcd has the card.
     public var isConnected: Bool { state.withLock { $0.connection != nil } }
 
-    /// The number of commands that have come.
+    /// The number of commands that were answered.
     public var commandCount: Int { state.withLock { $0.commandCount } }
 
     /// The number of bytes of all commands and answers.
@@ -106,7 +106,7 @@ public final class VPCDLink: Sendable {
 
     /// Serves the reader on the calling thread until ``stop()``.
     ///
-    /// - Parameter onWaiting: called once, when nobody listens where vpcd should.
+    /// - Parameter onWaiting: called once, if vpcd does not listen.
     public func run(onWaiting: () -> Void = {}) throws(VirtualCardError) {
         var hasWaited = false
         while true {
@@ -133,7 +133,7 @@ public final class VPCDLink: Sendable {
         }
     }
 
-    /// Takes a connection in, unless the card was taken out meanwhile.
+    /// Stores a connection, unless the card has been removed in between.
     private func hold(_ socket: Socket) -> Bool {
         state.withLock { state in
             guard state.isInserted, !state.isStopped else { return false }

@@ -5,8 +5,8 @@ public enum VirtualCardControl {
 
     /// Sends an order and waits until it has been carried out.
     ///
-    /// - Returns: for ``ControlOrder/status`` what the card reports, by name; otherwise nothing.
-    /// - Throws: ``VirtualCardError`` `.unreachable` where no card runs, `.refused` with what it said.
+    /// - Returns: for ``ControlOrder/status`` the card's values by name; otherwise none.
+    /// - Throws: ``VirtualCardError`` `.unreachable` where no card runs, `.refused` with the card's reason.
     @discardableResult
     public static func send(
         _ order: ControlOrder, to path: String
@@ -27,7 +27,7 @@ public enum VirtualCardControl {
         }
     }
 
-    /// For how long a line is waited for.
+    /// The limit of the wait for a line.
     struct Limit {
         let deadline: ContinuousClock.Instant
         /// The signal that ends the wait early.

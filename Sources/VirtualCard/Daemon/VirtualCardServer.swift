@@ -14,10 +14,10 @@ public final class VirtualCardServer: Sendable {
     private let failure = Mutex<VirtualCardError?>(nil)
 
     /// - Parameters:
-    ///   - controlPath: where ``VirtualCardControl`` reaches the card; nobody else's user can.
-    ///   - port: where vpcd listens, on this machine.
-    ///   - delay: as ``VPCDLink`` takes it.
-    ///   - patience: how long a client may take to send its order.
+    ///   - controlPath: the socket for ``VirtualCardControl``, which only this user can reach.
+    ///   - port: the port of this machine on which vpcd listens.
+    ///   - delay: the delay of ``VPCDLink``.
+    ///   - patience: the time that a client may take to send its order.
     /// - Throws: ``VirtualCardError`` `.refused` where a card runs at that path already.
     public init(
         card: VirtualCard, controlPath: String, port: UInt16 = VPCDLink.defaultPort, delay: Duration = .zero,
@@ -36,11 +36,11 @@ public final class VirtualCardServer: Sendable {
 
     /// Serves reader and socket until the order ``ControlOrder/stop``.
     ///
-    /// A signal may end the process at any time: the card is stored by then, and the next one takes over the socket.
+    /// A signal may end the process at any time: the card is stored by then, and the next process takes over the socket.
     ///
     /// - Parameters:
     ///   - isInserted: whether the card is in the reader from the start.
-    ///   - onWaiting: called once, when nobody listens where vpcd should.
+    ///   - onWaiting: called once, if vpcd does not listen.
     public func run(
         inserted isInserted: Bool = true, onWaiting: @escaping @Sendable () -> Void = {}
     ) throws(VirtualCardError) {
@@ -71,7 +71,7 @@ public final class VirtualCardServer: Sendable {
             let ready = Socket.readable([control.descriptor, wakeUp.descriptor])
             if ready.contains(wakeUp.descriptor) { return }
             guard ready.contains(control.descriptor), let client = control.accept() else { continue }
-            // A client that does not come to the end of its order must not keep the others waiting, nor who wants to stop.
+            // A client that does not finish its order must not delay other clients or `stop()`.
             let limit = VirtualCardControl.Limit(deadline: .now + patience, wakeUp: wakeUp)
             guard let line = VirtualCardControl.receiveLine(from: client, within: limit) else { continue }
             let order = ControlOrder(parsing: line)

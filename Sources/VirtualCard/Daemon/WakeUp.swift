@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A descriptor that becomes readable when another thread says so: the end of a pipe.
+/// A descriptor, the end of a pipe, that becomes readable when another thread signals.
 final class WakeUp: Sendable {
     let descriptor: Int32
     private let signalling: Int32
@@ -22,7 +22,7 @@ final class WakeUp: Sendable {
 
     func signal() {
         var byte: UInt8 = 0
-        // A full pipe is readable as it is.
+        // A full pipe is readable already.
         _ = unsafe write(signalling, &byte, 1)
     }
 

@@ -32,7 +32,7 @@ final class Worker: Sendable {
         self.thread = thread
     }
 
-    /// Waits until it has ended. To be called once.
+    /// Waits until the thread has ended. To be called once.
     func join() {
         _ = pthread_join(thread, nil)
     }

@@ -6,7 +6,7 @@ extension CardProfile {
         silentCounter, strictClone,
     ]
 
-    /// PivApplet on a Java Card: found by its label, and any command after VERIFY takes the PIN from 9C.
+    /// PivApplet on a Java Card: clients know it by its label. After any command 9C needs the PIN again.
     public static let pivApplet = generic.variant("pivapplet") {
         $0.atr = [0x3B, 0x80, 0x80, 0x01, 0x01]
         $0.label = "PivApplet v0.9.0/RRSA-EcEx"
@@ -24,8 +24,8 @@ extension CardProfile {
         $0.quirks.insert(.hashesOnCard)
     }
 
-    /// PivApplet as it became after 0.9.0, under the same label: with metadata, also of empty slots, and with logout. It takes no
-    /// key in the last nine retired slots, and answers in pieces of 255 bytes.
+    /// PivApplet after 0.9.0, under the same label: with metadata, also of empty slots, and with logout. It takes no key in the
+    /// last nine retired slots, and answers in pieces of 255 bytes.
     public static let pivAppletMetadata = pivApplet.variant("pivapplet-metadata") {
         $0.announcedAlgorithms = [0x03, 0x0C, 0x07, 0x11, 0x14]
         $0.firmware = Firmware(5, 4, 0)
@@ -70,7 +70,7 @@ extension CardProfile {
         $0.quirks = [.noManagementKey, .cardAuthenticationWantsPIN, .implicitlySelected]
     }
 
-    /// Nitrokey 3: RSA-4096, and slow to say that an object is not there.
+    /// Nitrokey 3: RSA-4096, and a slow answer for an absent object.
     public static let nitrokey = generic.variant("nitrokey-3") {
         $0.algorithms.formUnion([.rsa3072, .rsa4096])
         $0.label = "Nitrokey PIV"
@@ -117,7 +117,7 @@ extension CardProfile {
         $0.quirks = [.shiftedIdentifierInTemplate]
     }
 
-    /// IDEMIA ID-One: offers secure messaging, without which little is to be had over the air.
+    /// IDEMIA ID-One: offers secure messaging, without which it gives little over the air.
     public static let idemia = contactless.variant("idemia-id-one") { $0.announcedAlgorithms = [0x27] }
 
     /// A card of NIST's demonstration set: its objects come without tag 53.

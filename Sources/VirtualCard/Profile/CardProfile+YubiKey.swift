@@ -1,4 +1,4 @@
-// The generations of Yubico's application, each with what it added and what it got wrong.
+// The generations of Yubico's application, each with its additions and its errors.
 extension CardProfile {
     static let yubiKeys: [CardProfile] = [
         yubiKey57, yubiKey54, yubiKey531, yubiKey43, yubiKey42, yubiKeyNEO, yubiKeyNFC,

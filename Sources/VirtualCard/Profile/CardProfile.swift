@@ -38,7 +38,7 @@ public struct CardProfile: Sendable, Hashable {
     /// Whether a new card has a discovery object.
     public var hasDiscovery = true
 
-    /// The time that the card takes to find that an object is not there.
+    /// The time that the card takes to answer that an object is absent.
     public var absentObjectDelay = Duration.zero
 
     public var quirks: Set<CardQuirk> = []

@@ -51,7 +51,7 @@ public enum CardQuirk: String, Sendable, Hashable, CaseIterable {
     case noLogout
     /// CHANGE REFERENCE DATA does not verify the PIN.
     case changeLeavesUnverified
-    /// A VERIFY of the wrong length costs a try.
+    /// A VERIFY of the wrong length or with wrong characters costs a try.
     case malformedPINCostsTry
     /// A PIN may have any characters, not only digits.
     case anyPINCharacters

@@ -15,7 +15,7 @@ public struct CardTransport: Sendable, Hashable {
     /// Whether the card takes extended length fields. T=0 has none.
     public var takesExtendedLength = true
 
-    /// Whether the application template says so, in tag `7F66`.
+    /// Whether the application template announces extended length fields, in tag `7F66`.
     public var announcesExtendedLength = false
 
     /// Bytes of data in the longest command, chained or extended.

@@ -54,9 +54,9 @@ public struct CardImage: Sendable {
     }
 
     /// The card: PIN 123456, PUK 12345678, the usual management key, and a global PIN 123456 where the discovery object
-    /// knows of one.
+    /// allows one.
     ///
-    /// - Throws: ``VirtualCardError`` `.unsupported` for a key that the profile has no room for.
+    /// - Throws: ``VirtualCardError`` `.unsupported` for a key that the profile does not support.
     public func makeCard(
         profile: CardProfile = .generic, clock: any CardClock = SystemClock()
     ) throws(VirtualCardError) -> VirtualCard {
@@ -81,7 +81,7 @@ public struct CardImage: Sendable {
         return FileSystem.exists(path) ? try FileSystem.read(path, limit: fileLimit) : nil
     }
 
-    /// The DER of a certificate, whether or not it is a good one.
+    /// The DER of a certificate, which may be invalid.
     private static func certificate(in file: [UInt8]) -> [UInt8]? {
         PEM.isPEM(file.span) ? try? PEM.blocks(labelled: "CERTIFICATE", in: file).first : file
     }

@@ -1,6 +1,6 @@
 internal import SystemCrypto
 
-/// A certification authority of a virtual card's own.
+/// The certification authority of a virtual card.
 struct CertificateAuthority {
     /// From the first of January 2024 to the last of December 2043.
     private static let validity: (from: Int64, to: Int64) = (1_704_067_200, 2_335_219_199)
@@ -55,7 +55,7 @@ struct CertificateAuthority {
         }
     }
 
-    /// A GUID as RFC 4122 writes it.
+    /// A GUID as a URN (RFC 4122 §3).
     private static func urn(_ guid: [UInt8]) -> String {
         var text = "urn:uuid:"
         for (index, byte) in guid.enumerated() {

@@ -6,7 +6,7 @@ extension DataObject {
     enum Compression: UInt8 {
         case none = 0x00
         case gzip = 0x01
-        /// The value for gzip that software of the first years wrote.
+        /// The value for gzip that early software wrote.
         case oldGzip = 0x80
     }
 
@@ -47,7 +47,7 @@ extension DataObject {
         ])
     }
 
-    /// Table 15: how many retired keys have their certificates on the card; none has it elsewhere.
+    /// Table 15: the number of retired keys with certificates on the card. None has its certificate elsewhere.
     static func keyHistory(onCard count: Int) -> [UInt8] {
         encode([TLV(0xC1, [UInt8(clamping: count)]), TLV(0xC2, [0x00]), errorDetectionCode])
     }

@@ -2,15 +2,15 @@
 ///
 /// Technical Implementation Guidance for Smart Card Enabled Physical Access Control Systems, §2.1.
 public struct FASCN: Sendable, Hashable {
-    /// Four digits each: the agency and its system; six: the credential.
+    /// The agency and its system have four digits each, the credential six.
     public let agency: Int
     public let system: Int
     public let credential: Int
 
-    /// Ten digits.
+    /// The person identifier has ten digits.
     public let person: Int
 
-    /// The agency 9999 stands for every card that is not a federal one.
+    /// The agency 9999 stands for cards that are not federal.
     public init(agency: Int = 9999, system: Int = 9999, credential: Int = 999_999, person: Int = 0) {
         self.agency = agency
         self.system = system

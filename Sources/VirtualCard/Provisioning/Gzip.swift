@@ -1,6 +1,6 @@
 internal import SecureBytes
 
-/// Writes gzip without compressing: a reader cannot tell.
+/// Writes gzip data without compression, which every reader accepts.
 enum Gzip {
     private static let header: [UInt8] = [0x1F, 0x8B, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xFF]
 
@@ -20,7 +20,7 @@ enum Gzip {
         return output + checksum(bytes).littleEndianBytes + UInt32(truncatingIfNeeded: bytes.count).littleEndianBytes
     }
 
-    /// CRC-32 as RFC 1952 §8 has it.
+    /// CRC-32, RFC 1952 §8.
     private static func checksum(_ bytes: [UInt8]) -> UInt32 {
         ~bytes.reduce(~UInt32(0)) { sum, byte in
             (0..<8).reduce(sum ^ UInt32(byte)) { value, _ in value >> 1 ^ (value & 1 == 1 ? 0xEDB8_8320 : 0) }

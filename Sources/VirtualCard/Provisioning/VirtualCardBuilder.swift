@@ -1,7 +1,7 @@
 public import SystemCrypto
 internal import TokenKit
 
-/// Makes a virtual card that is ready for use: keys, certificates of an authority of its own, the objects around them.
+/// Makes a virtual card that is ready for use: with keys, certificates of its own authority, and data objects.
 ///
 ///     var builder = VirtualCardBuilder(profile: .yubiKey57)
 ///     builder.keys[.authentication] = VirtualCardBuilder.Key(.rsa2048)
@@ -10,7 +10,7 @@ public struct VirtualCardBuilder: Sendable {
     /// A key pair to be made.
     public struct Key: Sendable, Hashable {
         public var algorithm: CardAlgorithm
-        /// The slot's own rule where nil.
+        /// Nil for the slot's own policy.
         public var pinPolicy: CardKey.PINPolicy?
         public var touchPolicy = CardKey.TouchPolicy.never
         public var origin = CardKey.Origin.generated
@@ -38,7 +38,7 @@ public struct VirtualCardBuilder: Sendable {
     public var keys: [CardKeyReference: Key] = [:]
     public var holder = "Jo Doe"
 
-    /// 16 bytes; random where nil.
+    /// The GUID, of 16 bytes; random where nil.
     public var guid: [UInt8]?
     public var fascn = FASCN()
     public var serialNumber = VirtualCard.defaultSerialNumber
@@ -59,7 +59,7 @@ public struct VirtualCardBuilder: Sendable {
 
     /// Makes the card.
     ///
-    /// - Throws: ``VirtualCardError`` `.unsupported` for keys or objects that the profile has no room for.
+    /// - Throws: ``VirtualCardError`` `.unsupported` for keys or objects that the profile does not support.
     public func build() throws(VirtualCardError) -> VirtualCard {
         do {
             return VirtualCard(profile: profile, contents: try makeContents(), clock: clock)
@@ -106,7 +106,7 @@ public struct VirtualCardBuilder: Sendable {
             let certificate = try authority.issue(pair.publicKey, at: reference, holder: holder, guid: guid)
             contents.objects[tag] = DataObject.certificate(certificate.der, compression(of: key))
         }
-        // Yubico's keys never write a key history themselves.
+        // YubiKeys do not write a Key History Object themselves.
         let retired = keys.filter { $0.key.isRetired && $0.value.hasCertificate }
         if profile.firmware == nil, !retired.isEmpty {
             contents.objects[DataObject.keyHistory] = DataObject.keyHistory(onCard: retired.count)

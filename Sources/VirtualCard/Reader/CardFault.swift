@@ -1,8 +1,8 @@
 public import TokenKit
 
-/// Something that goes wrong between a client and a virtual card.
+/// A fault between a client and a virtual card.
 public enum CardFault: Sendable, Hashable {
-    /// The card takes so much longer to answer.
+    /// The card's answer takes that much longer.
     case delay(Duration)
     /// The card executes the command; its answer is lost.
     case drop
@@ -14,7 +14,7 @@ public enum CardFault: Sendable, Hashable {
     case status(StatusWord)
     /// Only the first bytes of the answer arrive, status word included.
     case truncate(to: Int)
-    /// The answer is filled up with zeros to so many bytes, the status word still last.
+    /// The answer is filled up with zeros to that many bytes, before the status word.
     case oversize(to: Int)
 }
 

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TokenKit
 
-/// The faults that commands on the way to a card meet.
+/// The faults of commands to a card.
 public final class FaultPlan: Sendable {
     private struct State {
         var commandCount = 0
@@ -12,12 +12,12 @@ public final class FaultPlan: Sendable {
 
     public init() {}
 
-    /// Orders a fault for the command that `index` others come before; 0 is the next one.
+    /// Orders a fault for the command after `index` others; 0 is the next command.
     public func order(_ fault: CardFault, at index: Int = 0) {
         state.withLock { $0.faults[$0.commandCount &+ max(index, 0), default: []].append(fault) }
     }
 
-    /// Calls off every fault that has not come about.
+    /// Cancels every fault that has not happened yet.
     public func clear() {
         state.withLock { $0.faults = [:] }
     }

@@ -1,7 +1,7 @@
 public import SecureBytes
 public import TokenKit
 
-/// A command that went to a virtual card, without what could be secret in it.
+/// A command to a virtual card, without data that may be secret.
 public struct LoggedCommand: Sendable, Hashable, CustomStringConvertible {
     public let cla: UInt8
     public let ins: UInt8
@@ -34,7 +34,7 @@ public struct LoggedCommand: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether the command only goes on with another: a block of a chain but the last, or GET RESPONSE.
+    /// Whether the command is a part of another one: a block of a chain except the last, or GET RESPONSE.
     public var isContinuation: Bool { cla & 0x10 != 0 || ins == Instruction.getResponse.rawValue }
 
     public var description: String {

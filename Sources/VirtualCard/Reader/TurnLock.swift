@@ -2,7 +2,7 @@ internal import Glibc
 
 /// A lock that one client at a time holds for the length of a transaction.
 ///
-/// `Mutex` guards a value for the length of a closure whose result must be sendable; a transaction's need not be.
+/// It is not a `Mutex`, whose closures must have sendable results, as a transaction's result need not be sendable.
 @safe
 final class TurnLock: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>

@@ -4,7 +4,7 @@ internal import TokenKit
 
 /// One client's connection to the card in a ``VirtualReader``.
 ///
-/// `link`, `resetCount` and `epoch` are used by whoever has the reader's turn, and by nobody else.
+/// Only the client that holds the reader's ``TurnLock`` uses `link`, `resetCount` and `epoch`.
 final class VirtualConnection: CardConnection, @unchecked Sendable {
     private let reader: VirtualReader
     private let card: VirtualCard
@@ -30,7 +30,7 @@ final class VirtualConnection: CardConnection, @unchecked Sendable {
 
     var isCardPresent: Bool { isOpen.load(ordering: .relaxed) && (try? reader.resetCount(insertion: insertion)) != nil }
 
-    /// A transaction holds the card from the start, whatever is asked for.
+    /// Holds the card from the start, whatever `hold` is.
     func withTransaction<Result: ~Copyable>(
         _ hold: CardHold, _ wait: CardWait, _ body: (inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
@@ -51,7 +51,7 @@ final class VirtualConnection: CardConnection, @unchecked Sendable {
         reader.end(insertion: insertion, resetting: resetting)
     }
 
-    /// Takes note of a reset since the last transaction.
+    /// Records a reset since the last transaction.
     private func reconnect() throws(CardError) {
         guard isOpen.load(ordering: .relaxed) else { throw CardError(.communication, "the connection has ended") }
         let current = try reader.resetCount(insertion: insertion)
@@ -82,7 +82,7 @@ private final class VirtualChannel: CardChannel {
         reader.note(LoggedCommand(bytes, exchange))
         switch exchange {
         case .answer(let answer):
-            // The card may have gone while it worked.
+            // The card may have been removed or reset during the command.
             try requireUndisturbed()
             return answer
         case .noAnswer: throw CardError(.communication, "the card does not answer")

@@ -3,8 +3,8 @@ public import TokenKit
 
 /// A reader without a service behind it: clients in this process connect to a virtual card through it.
 ///
-/// It behaves as a reader of PC/SC does: several clients share the card, one transaction at a time; a card that was
-/// taken out is lost to its connections for good; a reset by one client shows in the others.
+/// It behaves as a PC/SC reader does: several clients share the card, one transaction at a time; connections to a card that
+/// was taken out never work again; a reset by one client is reported to the others.
 public final class VirtualReader: CardReader {
     struct State {
         var card: VirtualCard?
@@ -29,7 +29,7 @@ public final class VirtualReader: CardReader {
         state = Mutex(State(card: card))
     }
 
-    // MARK: - What a person does
+    // MARK: - Actions of a person
 
     /// Inserts a card, in place of a present one.
     public func insert(_ card: VirtualCard) {
@@ -47,9 +47,9 @@ public final class VirtualReader: CardReader {
         card?.reset()
     }
 
-    // MARK: - What other clients and the service do
+    // MARK: - Actions of other clients and the service
 
-    /// Resets the card as another client would: selections and verifications are gone, and transactions see it.
+    /// Resets the card as another client would: selections and verifications are gone, and transactions report the reset.
     public func resetByAnotherClient() {
         let card = state.withLock { state in
             state.resetCount += 1
@@ -73,7 +73,7 @@ public final class VirtualReader: CardReader {
         set { state.withLock { $0.powersDownWhenUnused = newValue } }
     }
 
-    // MARK: - What was sent
+    // MARK: - Log
 
     /// Every command since the start or the last ``clearLog()``, chained and continuing ones included.
     public var log: [LoggedCommand] { state.withLock { $0.log } }

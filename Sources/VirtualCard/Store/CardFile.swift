@@ -3,9 +3,9 @@ internal import TokenKit
 
 /// The file of a virtual card: a line with its type, the card's content, and their SHA-256.
 ///
-/// Keys and PINs stand in it in the clear, so it is readable for its owner alone.
+/// It has keys and PINs in the clear, so that only its owner can read it.
 struct CardFile: Sendable {
-    /// Bytes of the largest file that is read: all objects full, and then some.
+    /// The maximum length of a file in bytes, more than a card with full objects has.
     private static let maximumLength = 4 << 20
     private static let heading = Array("tokenkit virtual card 1\n".utf8)
     private static let digest = DigestAlgorithm.sha256

@@ -38,7 +38,7 @@ extension PIVApplet {
         let blocked = [PINReference.application, .unblocking].allSatisfy { contents.references[$0]?.remaining == 0 }
         guard blocked else { throw Refusal(.conditionsNotSatisfied) }
         var fresh = CardContents.factory(profile, serialNumber: contents.serialNumber)
-        // The attestation key belongs to the device, not to whoever holds it.
+        // The attestation key belongs to the device, not to its owner.
         fresh.keys[.attestation] = contents.keys[.attestation]
         fresh.objects[DataObject.attestationCertificate] = contents.objects[DataObject.attestationCertificate]
         contents = fresh
@@ -47,7 +47,7 @@ extension PIVApplet {
         return .success()
     }
 
-    /// P1 is where the key goes, or `FF` to delete it; P2 where it is.
+    /// P1 is the new place of the key, or `FF` to delete it; P2 is its present place.
     mutating func moveKey(_ command: CommandAPDU) throws(Refusal) -> ResponseAPDU {
         let source = CardKeyReference(rawValue: command.p2)
         let target = command.p1 == 0xFF ? nil : CardKeyReference(rawValue: command.p1)

@@ -80,7 +80,7 @@ enum Attestation {
 }
 
 extension CardContents {
-    /// The content of a card that comes from its maker.
+    /// The content of a card from its maker, with an attestation key if the profile has one.
     static func manufactured(
         _ profile: CardProfile, serialNumber: UInt32
     ) throws(VirtualCardError) -> CardContents {

@@ -3,7 +3,7 @@ internal import KeychainModel
 internal import KeychainHost
 public import SystemCrypto
 
-// The command's names of algorithms: the one table of them.
+// The only place that names algorithms for the command line.
 
 extension DigestAlgorithm: ExpressibleByArgument {}
 
@@ -33,7 +33,7 @@ extension SignatureAlgorithm {
         }
     }
 
-    /// The algorithm that checks a signature. Other programs choose other lengths of the salt in PSS, so any will do.
+    /// The algorithm that checks a signature. It accepts any length of the salt in PSS, since programs choose different ones.
     var withAnySalt: SignatureAlgorithm {
         guard case .rsaPSS(let digest, let mgf1, _) = self else { return self }
         return .rsaPSS(digest, mgf1: mgf1, saltLength: nil)
@@ -93,7 +93,7 @@ struct EncryptionOptions: ParsableArguments {
 
     var algorithm: RSAEncryption { padding == .pkcs1 ? .pkcs1 : .oaep(digest ?? .sha1) }
 
-    /// - Parameter kind: what the key is called.
+    /// - Parameter kind: the name of the key's kind.
     /// - Throws: for options that mean nothing to a key that is not one of RSA.
     func check(for kind: String, isRSA: Bool) throws {
         guard !isRSA else { return }

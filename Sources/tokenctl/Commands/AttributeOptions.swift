@@ -9,7 +9,7 @@ protocol AttributeCommand {
     static var attributeCommand: AttributeOption.Command { get }
 }
 
-/// Attributes as options: each that the table has a letter for, in the order of the letters.
+/// The attributes that have a letter in the table, as options in the order of their letters.
 ///
 /// The parser learns a type's options from its mirror, and their values from its decoder; so they need not be properties.
 struct AttributeOptions<Command: AttributeCommand>: ParsableArguments {
@@ -89,7 +89,7 @@ extension AttributeOptions: CustomReflectable {
 extension AttributeOption.Form {
     /// The value of an argument.
     ///
-    /// - Throws: what it has to be, for one that says nothing.
+    /// - Throws: an error that says what values are accepted, for an invalid argument.
     fileprivate func value(of argument: String, _ type: AttributeType) throws -> AttributeValue {
         switch self {
         case .text:

@@ -73,7 +73,7 @@ struct RestoreKeychain: ParsableCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
-        // The checks come before the question for the password: the backup exists, is one, and the name is free.
+        // Checked before the password is asked for: the file exists and is a backup, and the name is free.
         _ = try Input(backup)
         try LocalKeychain.checkBackup(backup)
         try KeychainPreferences.own.checkFree(keychain)

@@ -66,7 +66,7 @@ struct BindingRow: Row {
     static let columns = ["CARD", "KEY", "PROOF", "TOKEN"]
     let card: String
     let key: String
-    /// The key that the card is challenged or compared by before its PIN is asked for.
+    /// The key that proves the card's identity before its PIN is asked for, by a challenge or only by comparison.
     let proof: String?
     let isChallenged: Bool
     let token: String
@@ -121,7 +121,7 @@ struct UnbindKeychain: ParsableCommand {
         try Listing.show(bindings.filter { [nil, $0.tokenID].contains(id) }.map(BindingRow.init), json: true)
     }
 
-    /// The id of a card that is in, or was read before.
+    /// The id of the card that a URI names, inserted or read before.
     private static func id(of uri: PKCS11URI) throws -> String {
         try uri.requireName()
         let session = try CommandKeychains(locals: false)

@@ -20,7 +20,7 @@ extension Card {
             static let wholeColumns: Set = ["EXPIRES"]
             let slot: String
             let name: String
-            /// Its kind and size; nil where the slot has a certificate alone.
+            /// The key's kind and size; nil where the slot has a certificate alone.
             let key: String?
             let subject: String?
             let notBefore: String?
@@ -82,7 +82,7 @@ extension Card {
                 if !slots.isEmpty { StandardOutput.line() }
                 return try Listing.show(slots, json: false)
             }
-            // These are numbers below.
+            // The report has the tries as numbers in `pin` and `puk`.
             let others = facts.filter { !$0.name.hasSuffix("tries left") }
             try Listing.showJSON(
                 Report(
@@ -96,7 +96,7 @@ extension Card {
 }
 
 extension TokenKeychain {
-    /// All objects of the card, and why others could not be read.
+    /// All objects of the card, with the errors of those that cannot be read.
     fileprivate func inventory() throws(KeychainError) -> TokenInventory {
         do throws(TokenError) {
             return try slot.inventory(.all).inventory

@@ -72,7 +72,7 @@ extension Card {
 
             func run() throws {
                 let token = try CommandKeychains(cards, locals: false).onlyCard()
-                // A card that tells how its unblocking key stands tells more of its PIN as well.
+                // Asked first: if the card has metadata of it, the PIN's status comes from metadata as well.
                 let unblockingKey = try? token.status(of: .unblockingKey)
                 var rows = [PINRow(.pin, try token.status(of: .pin))]
                 if let unblockingKey { rows.append(PINRow(.unblockingKey, unblockingKey)) }

@@ -93,7 +93,7 @@ extension Card {
             try show(content, object, facts)
         }
 
-        /// The object by its name, or by the title that the PKCS#11 module gives it for a label, with the driver that knows it.
+        /// The object with the name, or with a URI's label, which is its title in the PKCS#11 module, and its driver.
         private static func object(
             named name: String, _ uri: PKCS11URI?
         ) -> (driver: any TokenDriver, object: TokenDataObject)? {
@@ -111,7 +111,7 @@ extension Card {
 
         private func content(of object: TokenDataObject, on token: TokenKeychain) throws -> [UInt8]? {
             do throws(KeychainError) {
-                // Some cards deny before the PIN that they have an object which wants it.
+                // Before the PIN is presented, some cards say that an object which needs it is absent.
                 if let content = try token.content(of: object.id) { return content }
                 guard object.needsPIN else { return nil }
             } catch {

@@ -37,7 +37,7 @@ struct ListSmartcards: ParsableCommand {
             return CardRow(identity, reader: token.name, otherLocations: others)
         }
         let (rows, missing) = (result.found, session.missing + result.missing)
-        // An empty list ends the command with the error of its first gap, that of a card before others.
+        // If the list is empty, the command fails with the error of the first card's gap, or else of the first gap.
         let failure = rows.isEmpty ? missing.first { $0.place == .card } ?? missing.first : nil
         session.gaps.tell(missing, isFailure: failure != nil)
         if rows.isEmpty, failure == nil, !output.json { Warnings.show("no card that can be used is inserted") }

@@ -72,7 +72,7 @@ struct CertificateSelection: ParsableArguments {
         }
     }
 
-    /// The keychains to be searched: local ones.
+    /// The local keychains to be searched.
     ///
     /// - Throws: `errSecReadOnly` for a card or a module's token.
     func session() throws -> CommandKeychains {
@@ -85,7 +85,7 @@ struct CertificateSelection: ParsableArguments {
         return try CommandKeychains(keychains: keychains, cards: false)
     }
 
-    /// The one certificate in a local keychain that is meant; an exact name goes before one that contains it.
+    /// The only matching certificate in a local keychain. An exact name is preferred to one that contains it.
     func resolve(in session: CommandKeychains) throws -> Item {
         let uris = try PKCS11URI.all(in: keychains).map(\.forCertificates)
         guard name != nil || hash != nil || uris.contains(where: \.tellsObjectsApart) else {
@@ -121,7 +121,7 @@ struct CertificateSelection: ParsableArguments {
         return equal.isEmpty ? found : equal
     }
 
-    /// A certificate's title among others, with the parts that tell them apart.
+    /// A certificate in a list of several: its title, SHA-1 and keychain.
     private static func listed(_ item: Item, in session: CommandKeychains) -> String {
         let hash = item.der.flatMap { try? Digest.hash($0, using: .sha1) }.map { " with the SHA-1 \(Hex.encode($0))" }
         return "\(item.titleAsCertificate)\(hash ?? "") in '\(session.local(of: item)?.name ?? "")'"
@@ -185,8 +185,8 @@ struct DeleteIdentity: ParsableCommand {
             ([certificate] + keys).map { ItemText.JSONItem($0, keychain: session.location(of: $0)) })
     }
 
-    /// - Returns: those that no other certificate needs, in whatever keychain that is.
-    /// - Throws: where damage makes that unknown, before anything is deleted.
+    /// - Returns: the certificate's keys; none if another certificate in any keychain has the same public key.
+    /// - Throws: where damage hides whether there is one. Nothing has been deleted by then.
     private func unsharedKeys(of certificate: Item, in session: CommandKeychains) throws -> [Item] {
         guard let hash = certificate.publicKeyHash else { return [] }
         let anyOther: Attributes = [.publicKeyHash: .data(hash), .synchronizable: Query.anySynchronizable]
@@ -208,9 +208,9 @@ enum CertificateFile {
 
     /// - Parameters:
     ///   - path: the file, or a URI of certificates on a card or in a keychain.
-    ///   - cards: which cards a URI may be of.
-    ///   - gaps: those of the command.
-    /// - Throws: an error that names the file, for one without any.
+    ///   - cards: the cards that a URI may name.
+    ///   - gaps: the command's gaps.
+    /// - Throws: an error that names the file, for a file without certificates.
     static func read(
         _ path: String, _ cards: CardOptions? = nil, gaps: Gaps = Gaps()
     ) throws -> [Certificate] {

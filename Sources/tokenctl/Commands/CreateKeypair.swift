@@ -40,7 +40,7 @@ struct CreateKeypair: ParsableCommand, AttributeCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
 
-    /// The label of a key that is given none.
+    /// The labels of keys that are given none.
     private enum Label {
         static let ofPair = "Imported Private Key"
         static let ofSymmetricKey = "Symmetric Key"
@@ -56,7 +56,7 @@ struct CreateKeypair: ParsableCommand, AttributeCommand {
         }
     }
 
-    /// The key to be made; a symmetric one is there at once.
+    /// The new key. A keychain generates a pair later; a symmetric key exists already.
     private enum NewKey {
         case pair(KeyKind)
         case symmetric(SymmetricKey)
@@ -109,7 +109,7 @@ extension KeyType {
     }
 }
 
-/// A day, and perhaps a time of it, in UTC: `2026-10-21`, `2026-10-21-09:54:24`.
+/// A date, with or without a time, in UTC: `2026-10-21`, `2026-10-21-09:54:24`.
 struct DateArgument: ExpressibleByArgument {
     /// Seconds since 1970.
     let seconds: Int64

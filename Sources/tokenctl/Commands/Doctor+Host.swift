@@ -40,7 +40,7 @@ extension Doctor {
 }
 
 extension DoctorSystem {
-    /// The program that is to ask for PINs, where the user has chosen one.
+    /// Checks the program for PIN prompts, if the user has chosen one.
     func pinentry() -> [Finding] {
         PinentryPrompter.defectOfChoice().map { defect in
             [
@@ -51,7 +51,7 @@ extension DoctorSystem {
         } ?? []
     }
 
-    /// The process that has cards and keychains for programs.
+    /// Checks for a host that serves cards and keychains to the session's programs.
     func host() -> [Finding] {
         guard exists(HostProgram.path) else {
             return [
@@ -72,8 +72,8 @@ extension DoctorSystem {
         return [Finding(state: "ok", subject: "host", finding: "it serves this session at \(session.path)")]
     }
 
-    /// Modules that show a card a second time to programs that use p11-kit: a URI such as `pkcs11:id=%01` names two objects then,
-    /// and some programs take the other module's.
+    /// Finds modules that show a card a second time to programs that use p11-kit. A URI such as `pkcs11:id=%01` then names two
+    /// objects, and some programs take the other module's.
     func otherModules() -> [Finding] {
         let others = ["opensc-pkcs11.so": "OpenSC", "libykcs11.so": "Yubico"]
         let folders = Modules.choice.p11Kit.foldersOfModules
@@ -83,7 +83,7 @@ extension DoctorSystem {
                 let maker = others.first(where: { library.hasPrefix($0.key) })?.value
             else { return nil }
             let name = file.split(separator: "/").last.map(String.init) ?? ""
-            // A file of the administrator's adds to one of a package that has its name.
+            // p11-kit adds the administrator's file to a package's file of the same name.
             let isDisabled = folders.contains { folder in
                 self.text("\(folder)/\(name)").flatMap { value(of: "enable-in", ":", in: $0) }.map(\.isEmpty) ?? false
             }

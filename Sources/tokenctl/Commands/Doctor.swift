@@ -54,7 +54,7 @@ struct Doctor: ParsableCommand {
         if findings.contains(where: { $0.state == "missing" }) { throw ExitCode.failure }
     }
 
-    /// The names of keychains with a private key of that kind. Cards are not asked.
+    /// The names of local keychains with a private Ed25519 key. Cards are not asked.
     private static func keychainsWithEd25519() throws -> [String] {
         let keys: Attributes = [
             .keyClass: KeyClass.private.value, .keyType: KeyType.ed25519.value,
@@ -78,7 +78,7 @@ struct DoctorSystem {
 
     private static let name = "libtokenkit-pkcs11.so"
 
-    /// Beside this program, as make install puts it.
+    /// The module's path in this program's installation, as `make install` lays it out.
     var installedModule: String { HostProgram.folderOfInstallation + "/lib/\(DoctorSystem.name)" }
 
     // MARK: Cards
@@ -103,7 +103,7 @@ struct DoctorSystem {
         }
     }
 
-    /// The finding about a card that this program would have to wait for. No command is sent to it.
+    /// Reports a card that this program would have to wait for. No command is sent to it.
     private func held(_ reader: PCSCReader) -> Finding? {
         guard reader.hasCard else { return nil }
         do throws(CardError) {
@@ -114,13 +114,12 @@ struct DoctorSystem {
         }
     }
 
-    /// Checks the folder in which programs without a session's folder remember what cards refused, which should be in
-    /// memory.
+    /// Checks that programs without a session's folder remember rejected PINs in a folder in memory.
     func rejectedPINs() -> [Finding] {
         Directories.own.volatileRemark.map { [Finding(state: "note", subject: "wrong PINs", finding: $0)] } ?? []
     }
 
-    /// GnuPG's own way to cards keeps all others away.
+    /// Finds a running scdaemon that keeps cards from other programs, without `disable-ccid` and `pcsc-shared`.
     func gnuPG() -> [Finding] {
         let settings = text("\(home)/.gnupg/scdaemon.conf") ?? ""
         let lines = settings.split(whereSeparator: \.isNewline).map { $0.trimmingPrefix(while: \.isWhitespace) }
@@ -163,7 +162,7 @@ struct DoctorSystem {
             value(of: "module", ":", in: text(file) ?? "").map { (file: file, module: $0) }
         }
         let own = lines.filter { $0.module.hasSuffix(DoctorSystem.name) }
-        // As what is installed has it: tokenctl shows what other modules have, and not itself once more.
+        // The text of the installed file. `disable-in` keeps tokenctl from showing its own cards a second time.
         let write = "printf '%s\\n' \(ShellText.quoted("module: \(module)")) 'disable-in: tokenctl' | sudo tee"
         guard let first = own.first else {
             return [
@@ -174,7 +173,7 @@ struct DoctorSystem {
                 )
             ]
         }
-        // One without a folder is looked for in p11-kit's own.
+        // p11-kit looks for a path without a folder in its own folder.
         guard let found = own.first(where: { !$0.module.hasPrefix("/") || defect(ofModule: $0.module) == nil }) else {
             return [
                 Finding(
@@ -193,7 +192,7 @@ struct DoctorSystem {
         guard !standard.contains(where: { path.hasPrefix($0 + "/") }), !agentsPatterns.contains(where: path.isMatch)
         else { return [Finding(state: "ok", subject: "ssh-agent", finding: "it may load the module")] }
         let finding = "it loads modules from \(standard.joined(separator: ", ")) only"
-        // The module shows some tokens alone under other names.
+        // Copies of the module under other names, which show only some tokens, may be loaded as well.
         let pattern = path.hasSuffix(".so") ? path.dropLast(3) + "*.so" : path[...]
         return [
             Finding(
@@ -220,7 +219,7 @@ struct DoctorSystem {
         return databases.filter { exists("\($0)/pkcs11.txt") }.map { database in
             let list = (text("\(database)/pkcs11.txt") ?? "").split(separator: "\n\n").map(String.init)
             let own = list.filter { value(of: "library", "=", in: $0)?.hasSuffix(DoctorSystem.name) ?? false }
-            // One without a folder is looked for where the system's libraries are.
+            // A path without a folder is looked for where the system's libraries are.
             let works = own.contains { entry in
                 value(of: "library", "=", in: entry).map { !$0.hasPrefix("/") || defect(ofModule: $0) == nil } ?? false
             }
@@ -267,7 +266,7 @@ struct DoctorSystem {
 
     func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
-    /// A file's text; nil where it cannot be read, or is longer than any that is looked into.
+    /// A file's text; nil where it cannot be read, or has more than 1 MiB.
     func text(_ path: String) -> String? {
         guard let content = FileManager.default.contents(atPath: path), content.count <= 1 << 20 else { return nil }
         return String(decoding: content, as: UTF8.self)
@@ -277,7 +276,7 @@ struct DoctorSystem {
         ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
     }
 
-    /// The text behind a name at the beginning of a line.
+    /// The text after a name at the beginning of a line and a separator; nil without such a line.
     func value(of name: String, _ separator: String, in text: String) -> String? {
         for line in text.split(whereSeparator: \.isNewline).map({ $0.drop(while: \.isWhitespace) })
         where line.hasPrefix(name) {
@@ -291,7 +290,7 @@ struct DoctorSystem {
 
     private func isRunning(_ name: String) -> Bool { !processes(named: name).isEmpty }
 
-    /// This user's processes of the name.
+    /// The numbers of this user's processes that have the name.
     private func processes(named name: String) -> [String] {
         names(in: "/proc").filter { process in
             var information = stat()

@@ -63,7 +63,7 @@ struct DumpKeychain: ParsableCommand {
         try session.gaps.end()
     }
 
-    /// Keychain after keychain, and in each class after class.
+    /// All items, by keychain and then by class.
     private func items(in session: CommandKeychains) throws -> (items: [Item], hasDamage: Bool) {
         let classes = ItemClass.allCases.filter { $0 != .identity }
         var items: [Item] = []
@@ -115,7 +115,7 @@ struct DumpKeychain: ParsableCommand {
     }
 }
 
-/// Reads the content of items. An unreadable one is reported, and hides no other.
+/// Reads the content of items. An unreadable item is reported, and the others are still read.
 private struct ContentReader {
     enum Content: ~Copyable {
         case readable(Secret)
@@ -156,7 +156,7 @@ private struct ContentReader {
         return item.itemClass != .key || item[.keyClass]?.integer != KeyClass.public.rawValue
     }
 
-    /// Whether the keychain is unlocked. A person is asked once at most.
+    /// Unlocks the keychain, unless that has failed before: a person is asked once at most.
     private mutating func unlock(_ keychain: LocalKeychain) -> Bool {
         guard !locked.contains(keychain.identifier) else { return false }
         do throws(KeychainError) {

@@ -36,7 +36,7 @@ struct ErrorText: ParsableCommand {
         return Meaning(code: code, hex: Hex.encode(code.bigEndianBytes), name: error.name, message: error.message)
     }
 
-    /// Decimal with a sign, or hexadecimal digits after `0x`, which then are the bits.
+    /// Parses a signed decimal number, or the 32 bits of one as hexadecimal digits after `0x`.
     private static func parse(_ text: String) -> Int32? {
         guard text.lowercased().hasPrefix("0x") else { return Int32(text) }
         return UInt32(text.dropFirst(2), radix: 16).map { Int32(bitPattern: $0) }

@@ -48,7 +48,7 @@ struct Explain: ParsableCommand {
         for explanation in explanations { try show(explanation, labels) }
     }
 
-    /// - Parameter labels: those of cards, by what a search calls them: their readers.
+    /// - Parameter labels: the labels of cards by their readers, which name them in a search.
     private func show(_ explanation: Explanation, _ labels: [String: String]) throws {
         let visits = explanation.visits.map { Explain.row($0, labels[$0.keychain]) }
         if output.json {

@@ -117,7 +117,7 @@ struct Export: ParsableCommand {
         get throws { try PKCS11URI.all(in: [keychain].compactMap { $0 }) }
     }
 
-    /// Whether the exported items were asked for by their names.
+    /// Whether the exported items were asked for by a name or a URI.
     private var isNamed: Bool {
         get throws { try name != nil || !uris.isEmpty }
     }
@@ -169,7 +169,7 @@ struct Export: ParsableCommand {
         return Array(texts.joined().utf8)
     }
 
-    // MARK: What only goes out encrypted
+    // MARK: Private keys and identities
 
     private func privateKeys(
         _ items: [Item], _ session: CommandKeychains, _ known: AuthenticationContext? = nil
@@ -211,8 +211,7 @@ struct Export: ParsableCommand {
         return armor(try PKCS12.create(identities, password: passphrase(for: subject, context)), "PKCS12")
     }
 
-    /// Whether keys that cannot leave their place can be left out: they were not asked for by name, and there are
-    /// others.
+    /// Whether keys that cannot be exported may be left out: they were not asked for by name, and there are others.
     private func canLeaveSome(_ keys: [Item]) throws -> Bool {
         try !isNamed && keys.contains { Export.reasonToStay($0) == nil }
     }
@@ -253,7 +252,7 @@ struct Export: ParsableCommand {
         return try isNamed ? keys : usable(keys)
     }
 
-    /// Without symmetric ones, for which no format has a place.
+    /// The keys without the symmetric ones, which no format can hold.
     private func asymmetric(_ keys: [Item]) -> [Item] {
         keys.filter { key in
             guard key[.keyClass]?.integer == KeyClass.symmetric.rawValue else { return true }
@@ -262,7 +261,7 @@ struct Export: ParsableCommand {
         }
     }
 
-    /// The keys without those that were not asked for by name and that the format has no place for.
+    /// The keys without those that OpenSSH does not use; all of them if it uses none.
     private func usable(_ keys: [Item]) -> [Item] {
         guard format == .openssh2 else { return keys }
         let usable = keys.filter { item in item.der.flatMap { try? PublicKey(spki: $0).openSSH() } != nil }
@@ -285,7 +284,7 @@ struct Export: ParsableCommand {
 }
 
 extension Export {
-    /// Why a private key cannot be given out, in words that complete "the key …"; nil for one that can.
+    /// The reason why a private key cannot be exported, to complete "the key …"; nil for a key that can be.
     private static func reasonToStay(_ key: Item) -> String? {
         if key.isOnToken { return "is on a card and never leaves it" }
         return key[.isExtractable]?.isTrue == false ? "was stored never to be given out" : nil

@@ -72,7 +72,7 @@ struct FindCertificate: ParsableCommand {
 }
 
 extension Certificate {
-    /// The day until which it is valid, and whether it is so no longer or not yet.
+    /// The last day of validity, with a remark if the certificate has expired or is not valid yet.
     func validity(at now: Int64) -> String {
         let end = String(notAfterText.prefix(10))
         if now < notBefore { return "\(end), not valid before \(notBeforeText.prefix(10))" }

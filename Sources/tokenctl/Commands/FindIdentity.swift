@@ -43,7 +43,7 @@ enum Policy: String, SecurityValue {
         return usages.contains(needed) || usages.contains(.anyExtendedKeyUsage)
     }
 
-    /// Whether the certificate is for what a name means to the policy: a host, an e-mail address, or part of its own name.
+    /// Whether the certificate has a name, which the policy takes for a host, an e-mail address, or part of the common name.
     func isName(_ name: String, of certificate: Certificate) -> Bool {
         switch self {
         case .sslServer: certificate.isFor(host: name)
@@ -106,10 +106,10 @@ struct FindIdentity: ParsableCommand {
         let isValid: Bool
         let reference: String
         let uri: String?
-        /// The certificate's fault, in the words of CDSA, which scripts look for.
+        /// The certificate's fault by its name in CDSA, which scripts look for.
         let fault: String?
 
-        /// - Parameter wherever: whether it says where the key is, which `security` does not; a narrow terminal has no room for it.
+        /// - Parameter wherever: whether the line says where the key is, which `security` does not, if the terminal is wide enough.
         func line(_ number: Int, wherever: Bool) -> String {
             let start = "  \(number)) \(sha1) \""
             let name = DisplayText.line(commonName ?? subject)
@@ -164,7 +164,7 @@ struct FindIdentity: ParsableCommand {
         }
     }
 
-    /// Says how many are not valid, and why: an empty list alone would not.
+    /// Warns how many identities are left out, and why, since the list does not tell.
     private func tellOfLeftOut(_ identities: [Identity], _ policies: [Policy]) {
         let now = Clock.now
         for policy in policies {

@@ -70,7 +70,7 @@ struct FindKey: ParsableCommand, AttributeCommand {
 }
 
 extension Item {
-    /// Whether a key of the type has the ability: default attributes say that a private key has all.
+    /// Whether keys of this type can have the ability: by default a private key's attributes claim all of them.
     fileprivate func canEver(_ ability: Attribute) -> Bool {
         let (signature, agreement): (Set<Attribute>, Set<Attribute>) = ([.canSign, .canVerify], [.canDerive])
         return switch KeyType(rawValue: self[.keyType]?.integer ?? 0) {

@@ -17,7 +17,7 @@ struct Host: ParsableCommand {
     struct State: Encodable {
         let socket: String
         let isServed: Bool
-        /// The host's number, where no service manager stands before it.
+        /// The host's process; nil where a service manager listens in its place.
         let process: Int32?
 
         init(_ session: HostSession) {
@@ -95,7 +95,7 @@ struct Host: ParsableCommand {
     }
 }
 
-/// The session's place for a host.
+/// The session that a host serves, by its folder for sockets.
 struct HostSession {
     private let runtime: String
 
@@ -110,10 +110,10 @@ struct HostSession {
 
     var path: String { HostSocket.path(in: runtime) }
 
-    /// The process that listens there.
+    /// The process that listens on the session's socket.
     var process: Int32? { HostSocket.listeningProcess(in: runtime) }
 
-    /// Whether that is the host itself, and no service manager.
+    /// Whether the listening process is the host itself, rather than a service manager.
     var isHost: Bool {
         guard let process else { return false }
         return HostProgram.executable(of: "\(process)").hasSuffix("/\(HostProgram.name)")
@@ -131,19 +131,19 @@ enum HostProgram {
         return String(decoding: target.prefix(max(count, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Below which this program is installed, as make install does.
+    /// The folder that this program is installed below, as `make install` lays it out.
     static var folderOfInstallation: String {
         "/" + executable(of: "self").split(separator: "/").dropLast(2).joined(separator: "/")
     }
 
-    /// The program's path: installed, or as it was built, beside this program.
+    /// The path of the installed host, or else of the one that was built beside this program.
     static var path: String {
         let installed = folderOfInstallation + "/libexec/\(name)"
         guard unsafe access(installed, X_OK) != 0 else { return installed }
         return "/" + executable(of: "self").split(separator: "/").dropLast().joined(separator: "/") + "/\(name)"
     }
 
-    /// Starts it for the session, in which it goes on when this program and its terminal are gone.
+    /// Starts the host for the session. It outlives this program and its terminal.
     static func start() throws(CommandError) -> StartedHost {
         let path = path
         var errors: [Int32] = [-1, -1]
@@ -193,7 +193,7 @@ struct StartedHost: ~Copyable {
 
     private static let mostText = 4096
 
-    /// The last line that it has written, without its own name; nil without one.
+    /// The last line that the host has written, without its own name; nil without one.
     var complaint: String? {
         let lines = String(decoding: text, as: UTF8.self).split(whereSeparator: \.isNewline)
         return lines.last.map { String($0.trimmingPrefix("\(HostProgram.name): ")) }

@@ -104,10 +104,10 @@ struct Import: ParsableCommand, AttributeCommand {
         }
     }
 
-    /// The given attributes of the items, beside those that follow from the file.
+    /// The attributes that the user gives the items, beside those that follow from the file.
     private struct GivenAttributes {
         private let attributes: Attributes
-        /// The label, of keys alone.
+        /// The label for keys alone.
         private let label: String?
 
         /// - Parameter pairs: each as `code=value`.

@@ -21,7 +21,7 @@ struct ImportOutcome {
         }
     }
 
-    // MARK: What is said of it
+    // MARK: Reports
 
     private struct Report: Encodable {
         let items: [ItemText.JSONItem]
@@ -61,7 +61,7 @@ struct ImportOutcome {
         }
     }
 
-    /// Says which private keys still can be read out, though they were to be imported as ones that cannot.
+    /// Warns of private keys that can still be exported in spite of -x, because they were there already.
     func warnOfExtractableKeys() {
         for key in existing where key.isPrivateKey && key[.isExtractable]?.isTrue != false {
             let reference = Hex.encode(key.reference.encoded())

@@ -113,10 +113,9 @@ struct ItemCommand: ParsableCommand {
         session.gaps.tell(session.missing)
     }
 
-    /// Refuses a key without a type: a person who leaves it out has forgotten it, though programs may keep untyped
-    /// keys.
+    /// Refuses a symmetric key without a type. Programs may keep untyped keys, but a person has forgotten the type.
     ///
-    /// - Throws: `errSecParam` for a symmetric key without a type, which nothing could be done with.
+    /// - Throws: `errSecParam` for such a key, which could not be used.
     private static func requireType(_ item: ItemDictionary) throws {
         guard case .number(KeyClass.symmetric.rawValue) = item["kcls"], item["type"] == nil else { return }
         let types = [("AES", KeyType.aes), ("HMAC", .hmac)].map { "type=\($1.rawValue) for \($0)" }
@@ -129,12 +128,12 @@ struct ItemCommand: ParsableCommand {
         if case .dictionary(let dictionary) = value { [dictionary] } else { [] }
     }
 
-    /// Tells programs what became of items.
+    /// Prints the items that were changed, for programs.
     private func report(_ dictionaries: [ItemDictionary]) throws {
         if isJSON { try show(dictionaries) }
     }
 
-    /// Takes the data of -d or -f, or the data among the pairs, which other programs can see as well.
+    /// Sets the data, from -d, from -f, or from the pairs. Other programs can see what an argument has.
     private func takeData(into dictionary: inout ItemDictionary) throws {
         let given = dictionary["v_Data"]
         if let secret = try secret() {
@@ -170,7 +169,7 @@ struct ItemCommand: ParsableCommand {
         }
     }
 
-    /// The attributes as text; the data is called as by all other commands.
+    /// The attributes as text; the data is `password` or `data`, as in other commands.
     private static func members(of dictionary: ItemDictionary, _ secrets: inout JSONSecrets) -> [String: String] {
         var dictionary = ItemArguments.flat(dictionary)
         let data = dictionary.removeValue(forKey: "v_Data")
@@ -209,7 +208,7 @@ private struct Search {
         return try values(of: query, "r_Attributes").flatMap { ItemCommand.dictionaries($0) }
     }
 
-    /// The answer of a search, of all items that match unless the query has a limit.
+    /// The values of all items that match, unless the query has a limit.
     func values(of query: ItemDictionary, _ returned: String) throws -> [ItemValue] {
         var query = query
         query[returned] = .bool(true)
@@ -257,7 +256,7 @@ enum ItemArguments {
         return attributes
     }
 
-    /// The members of dictionaries within one beside its own, as `v_Provenance.keychain`.
+    /// Flattens nested dictionaries, whose members get names such as `v_Provenance.keychain`.
     static func flat(_ dictionary: ItemDictionary) -> ItemDictionary {
         var flat: ItemDictionary = [:]
         for (key, value) in dictionary {
@@ -307,7 +306,7 @@ enum ItemArguments {
         }
     }
 
-    /// The digits of a reference as JSON has them, or as data is written.
+    /// A persistent reference in hexadecimal digits, with or without `0x`.
     private static func reference(_ text: String) throws -> ItemValue {
         guard let bytes = Hex.decode(text.trimmingPrefix("0x")), (try? PersistentReference(parsing: bytes)) != nil
         else {
@@ -317,7 +316,7 @@ enum ItemArguments {
         return .data(bytes)
     }
 
-    /// The numbers that the commands for passwords take as characters, the creator and the type.
+    /// The attributes whose numbers may be given as characters: the creator and the type.
     private static let spelled = Set(
         AttributeDefinition.all.filter { $0.option?.form == .characters }.map(\.attribute.rawValue))
 

@@ -13,7 +13,7 @@ enum NamedKey {
     case symmetric(SymmetricKey)
 }
 
-/// A key that a command uses for which the public half is enough.
+/// A key for a command that needs only the public half.
 enum NamedPublicKey {
     case key(PublicKey)
     case symmetric(SymmetricKey)
@@ -32,7 +32,7 @@ struct KeyPlaceOptions: ParsableArguments {
     }
 }
 
-/// The private key that is meant, or the symmetric one where the command takes it.
+/// The private key that an argument names, or the symmetric one where the command takes it.
 struct KeyOptions: ParsableArguments {
     @Option(
         name: .shortAndLong,
@@ -59,13 +59,13 @@ struct KeyOptions: ParsableArguments {
     /// The use of the key.
     enum Use {
         case any
-        /// A signature, by the key as it was when its card was last read.
+        /// A signature, for which the key may be taken from what is remembered of its card.
         case signing
-        /// Its public half is all that is wanted.
+        /// The public half alone.
         case publicHalf
     }
 
-    /// The one key that is meant.
+    /// The only private key that the argument names.
     func resolve(in session: CommandKeychains) throws -> any KeychainKey {
         try resolve(in: session, .privateKey, for: .any)
     }
@@ -77,20 +77,20 @@ struct KeyOptions: ParsableArguments {
         }
         var selector = try selector(in: session, for: use)
         var found = try session.searchList.keys(selector)
-        // To look for labels takes all that is on every card.
+        // A search by label reads every card as a whole.
         if [.name(key), .signer(key)].contains(selector), found.found.isEmpty {
             selector = .label(key)
             let gaps = found.missing
             found = try session.searchList.keys(selector)
             found.missing += gaps.filter { !found.missing.contains($0) }
         }
-        // The key may be on a card that could not be read. Any other, and its being missing, would be named wrongly.
+        // The key may be on a card that could not be read. The answer that it is absent, or another key, would be wrong.
         if found.found.isEmpty, let gap = found.missing.first(where: { $0.place == .card }) {
             throw gap.error
         }
         let absent = found.found.isEmpty ? try absentKey(selector, isPublic: isPublic, in: session) : nil
         if found.found.isEmpty, absent == nil, let damage = found.damage { throw damage }
-        // The error of the readers comes before the card to insert, which could not be seen.
+        // If readers failed, the card may be inserted already: their error goes before the request to insert it.
         if absent != nil, !isPublic, let gap = found.missing.first(where: { $0.place == .allCards }) { throw gap.error }
         let keys = session.reporting(found)
         guard let key = keys.first ?? absent else {
@@ -123,7 +123,7 @@ struct KeyOptions: ParsableArguments {
                 remedy: "'tokenctl card info' shows the slots that have one")
     }
 
-    /// The one key that is meant. A symmetric key comes after all others.
+    /// The only key that the argument names; a symmetric one only if there is no other.
     func resolveAny(in session: CommandKeychains, for use: Use = .any) throws -> NamedKey {
         do {
             return .pair(try resolve(in: session, .anyKey, for: use))
@@ -133,9 +133,9 @@ struct KeyOptions: ParsableArguments {
         }
     }
 
-    /// Finds the key as ``resolve`` does, where the public half of a pair is enough, and may be all that there is.
+    /// Finds the key as ``resolve`` does, or else a public key without its private half.
     ///
-    /// A keychain in a file is unlocked for it where a person can be asked: its seals alone tell a key from another's.
+    /// A keychain in a file is unlocked first where a person can be asked: only its seals show whether a key was replaced.
     ///
     /// - Parameter use: completes "password to …".
     func resolvePublic(
@@ -158,7 +158,9 @@ struct KeyOptions: ParsableArguments {
         return .key(try PublicKey(spki: key.publicKey))
     }
 
-    /// - Throws: `errSecDecode` for a key that somebody has replaced, `errSecNotTrusted` for one that nobody vouches for.
+    /// Checks the keychain's seal of a key.
+    ///
+    /// - Throws: `errSecDecode` for a key that was replaced, `errSecNotTrusted` for one without a seal.
     private func vouch(
         for der: [UInt8], of reference: PersistentReference, in keychain: LocalKeychain, _ use: String,
         _ authentication: AuthenticationContext
@@ -181,7 +183,7 @@ struct KeyOptions: ParsableArguments {
     }
 
     private func symmetricKey(in session: CommandKeychains) throws -> SymmetricKey? {
-        // No card has any that can be used.
+        // Symmetric keys on cards cannot be used.
         var files = session
         (files.tokens, files.modules) = ([], [])
         let found = try items(.symmetric, in: files)
@@ -190,7 +192,7 @@ struct KeyOptions: ParsableArguments {
         return try files.local(of: first)?.symmetricKeys(.reference(first.reference)).first
     }
 
-    /// A public key of another person, without its private half.
+    /// The public key that the argument names, of another person and so without its private half.
     private func publicKey(in session: CommandKeychains) throws -> Item? {
         let found = try items(.public, in: session)
         guard found.allSatisfy({ $0.der == found.first?.der }) else {
@@ -199,7 +201,7 @@ struct KeyOptions: ParsableArguments {
         return found.first
     }
 
-    /// The keys of a class that have the label, or that the URI names. Damage of others is told where none is found.
+    /// The keys of a class that have the label, or that the URI names. Damage is left to the error of ``resolve``.
     private func items(_ keyClass: KeyClass, in session: CommandKeychains) throws -> [Item] {
         var attributes: Attributes = [.keyClass: keyClass.value, .synchronizable: Query.anySynchronizable]
         let uri = try PKCS11URI(argument: key)
@@ -219,8 +221,8 @@ struct KeyOptions: ParsableArguments {
             advice: "choose with --keychain, or give one of these URIs")
     }
 
-    /// The one key of a card that is not inserted. The name of a slot, which every card has, means an inserted card
-    /// where there is one. The use of an absent card's key is reported.
+    /// The only such key on cards that are not inserted. A slot's name, which every card has, means the inserted card where
+    /// there is one. A warning tells that an absent card's public key is used.
     private func absentKey(
         _ selector: KeySelector, isPublic: Bool, in session: CommandKeychains
     ) throws -> (any KeychainKey)? {
@@ -265,7 +267,7 @@ extension KeyOptions {
 }
 
 extension [any KeychainKey] {
-    /// Whether they are one key, whichever is used: of those on several tokens each costs a PIN of another.
+    /// Whether any of the keys may be used: they have one public half, and one token, since each token has its own PIN.
     var areOne: Bool {
         let slots = compactMap(\.tokenSlot)
         return haveOnePublicHalf && slots.allSatisfy { $0.isSamePlace(as: slots[0]) }

@@ -46,7 +46,7 @@ struct ListKeychains: ParsableCommand {
 
     func run() throws {
         if set {
-            // The output of list-keychains may be the input: its cards are not files.
+            // Cards are left out, so that the output of list-keychains can be the input.
             let files = try keychains.filter { NamedKeychain.noun(ofCard: $0) == nil }.map(KeychainName.file)
             try KeychainPreferences.own.setSearchList(files, in: domain.domain ?? .user)
             warnOfAbsent(files)
@@ -72,7 +72,7 @@ struct ListKeychains: ParsableCommand {
         }
     }
 
-    /// The files as they are configured, those that are not searched included.
+    /// The configured files, including those that are not searched.
     private func files(_ session: CommandKeychains) throws -> [KeychainRow] {
         let preferences = KeychainPreferences.own
         // The session's gaps include system settings that cannot be read.
@@ -139,7 +139,7 @@ struct KeychainSettingOptions: ParsableArguments {
         }
     }
 
-    /// The new path.
+    /// The path of the named keychain; nil without one.
     var path: String? {
         get throws {
             if let keychain, let noun = NamedKeychain.noun(ofCard: keychain) {
@@ -186,7 +186,7 @@ struct LoginKeychain: ParsableCommand {
             throw KeychainError(.invalidPreferencesDomain, "only a user has a login keychain", remedy: "leave -d out")
         }
         if setting.set {
-            // New items go there where no other default is set.
+            // The keychain must exist: new items go there where no other default is set.
             if let path = try setting.path { _ = try LocalKeychain.named(path) }
             try KeychainPreferences.own.setLoginKeychain(setting.path)
         }

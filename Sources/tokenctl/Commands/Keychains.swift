@@ -30,7 +30,7 @@ struct CreateKeychain: ParsableCommand {
     func run() throws {
         let context = try authentication.context()
         var rows: [KeychainRow] = []
-        // Also those that were made before another could not be.
+        // If one cannot be made, those that were made before are reported.
         defer { output.report(rows) }
         for keychain in keychains {
             let name = try KeychainName.new(keychain)
@@ -176,7 +176,7 @@ struct LockKeychain: ParsableCommand {
     private func lockAll() throws {
         let session = try CommandKeychains(cards, locals: false)
         var outcome = try session.process.lockAll()
-        // An absent keychain needs no unlocking.
+        // An absent keychain needs no locking.
         outcome.missing.removeAll { $0.kind == .absentKeychain }
         var infos: [KeychainInfo] = []
         for token in session.tokens where (try? token.identity()) ?? nil != nil {

@@ -27,7 +27,7 @@ struct ListModules: ParsableCommand {
     }
 
     func run() throws {
-        // One that cannot be used is a row like others.
+        // A module that cannot be used is a row like others.
         let session = try ProcessKeychains(cards).present(locals: false)
         var rows = session.modules.flatMap(rows(of:))
         if cards.module.isEmpty, !Modules.choice.isMade {

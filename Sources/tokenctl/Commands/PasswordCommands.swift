@@ -33,7 +33,7 @@ extension PasswordCommandKind {
 
 extension GenericPasswords: PasswordCommandKind {
     static let adjective = "generic"
-    /// `-p` is the older spelling, which an internet password needs for its path.
+    /// `-p` is the older spelling. For an internet password it is the path.
     static let passwordLetters: NameSpecification = [.letter("w"), .letter("p")]
     static let subject = Attribute.service
     static let subjectNoun = "service"

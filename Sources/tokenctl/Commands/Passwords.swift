@@ -69,7 +69,7 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
         do {
             return try add(secret.clone(), to: keychain)
         } catch let error as KeychainError where error.code == .duplicateItem {
-            // Another program was first.
+            // Another program has added the password in between.
             guard let old = try twin(in: keychain) else { throw error }
             return try change(old, to: secret, in: keychain, context)
         }
@@ -89,9 +89,9 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
         return try keychain.items(matching: Query(old.reference)).found.first ?? old
     }
 
-    /// The password to be updated: the same one, else the only one with the given attributes.
+    /// The password to be updated: the one with the same unique attributes, else the only one with the given ones.
     ///
-    /// - Throws: where there are several, of which none is meant more than the others.
+    /// - Throws: where several match.
     private func existing(in keychain: LocalKeychain) throws -> Item? {
         if let twin = try twin(in: keychain) { return twin }
         let unique = Set(Kind.itemClass.uniqueAttributes)
@@ -106,7 +106,7 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
         return found.first
     }
 
-    /// The password that one of these attributes could not be added beside.
+    /// The password with the same unique attributes, beside which this one cannot be added.
     private func twin(in keychain: LocalKeychain) throws -> Item? {
         let new = try Kind.newItem(item.attributes, secret: Secret(capacity: 0) { _ in })
         let same = Kind.itemClass.uniqueValues(of: new.attributes)
@@ -162,7 +162,7 @@ struct FindPassword<Kind: PasswordCommandKind>: ParsableCommand {
         }
         let context = try authentication.context(for: keychains)
         var damage: KeychainError?
-        // A damaged item hides no other that matches; those are only looked for where the first one is damaged.
+        // If the first match is damaged, another one is looked for that is not.
         for isFirst in [true, false] {
             for (item, keychain) in isFirst ? [first] : try search.matches(.all) {
                 let secret: Secret
@@ -217,7 +217,7 @@ struct DeletePassword<Kind: PasswordCommandKind>: ParsableCommand {
 
     func run() throws {
         var search = try PasswordSearch<Kind>(for: item.attributes, in: keychains)
-        // The one that is meant may be the damaged one.
+        // The item to be deleted may be a damaged one.
         search.isDeletion = true
         let (item, keychain) = try search.first()
         _ = try keychain.delete(matching: Query(item.reference))
@@ -233,7 +233,7 @@ private struct PasswordSearch<Kind: PasswordCommandKind> {
     private let attributes: Attributes
     private let session: CommandKeychains
     private let uris: [PKCS11URI]
-    /// Whether one that is damaged stops the search, though others match.
+    /// Whether a damaged item is an error even if others match.
     var isDeletion = false
 
     /// - Parameter keychains: those to search instead of all, or URIs of them or of passwords.
@@ -252,7 +252,7 @@ private struct PasswordSearch<Kind: PasswordCommandKind> {
 
     /// Passwords with the keychains that they are in; with URIs, all of them whatever the limit is.
     ///
-    /// - Throws: `errSecDecode` where what may have matched is damaged, and nothing else matches.
+    /// - Throws: `errSecDecode` where an item that may match is damaged, and no other matches.
     func matches(_ limit: Query.Limit) throws -> [Match] {
         let query = try Query(Kind.itemClass, attributes, limit: uris.isEmpty ? limit : .all)
         let result =
@@ -276,7 +276,7 @@ struct TrustedApplicationOptions: ParsableArguments {
         help: ArgumentHelp("A program that may use it; has no effect, as all of yours may.", valueName: "program"))
     var applications: [String] = []
 
-    /// Says that programs are not told apart.
+    /// Warns that -T has no effect.
     func explain() {
         guard !applications.isEmpty, !anyApplication else { return }
         Warnings.show("note: -T has no effect, since every program of yours may use every item of an unlocked keychain")

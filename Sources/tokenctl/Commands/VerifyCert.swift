@@ -199,7 +199,7 @@ struct VerifyCert: ParsableCommand {
         return CertificateChain.Revocation(lists: lists, isRequired: checks.contains(.require))
     }
 
-    /// Why the certificate is not for this use or name; nil where it is.
+    /// The reason why the certificate is not for this use or name; nil where it is.
     private func unfitness(of leaf: Certificate) -> String? {
         if leaf.isCA, !acceptsAuthority, !certificates.isEmpty {
             return "the certificate is that of an authority (pass -l to accept it)"

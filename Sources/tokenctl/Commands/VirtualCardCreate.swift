@@ -21,7 +21,7 @@ extension VirtualCardCommand {
         }
     }
 
-    /// A key and where it goes, written `9A=p256`.
+    /// A key and its slot, written `9A=p256`.
     struct KeySpecification: ExpressibleByArgument {
         let slot: CardKeyReference
         let algorithm: KeyAlgorithm
@@ -81,7 +81,7 @@ extension VirtualCardCommand {
                 throw CommandError(
                     "there is no profile '\(profile)'", advice: "'tokenctl virtual-card profiles' lists them")
             }
-            // Its keys may be nowhere else.
+            // The file may have the only copy of a card's keys.
             guard unsafe access(file, F_OK) != 0 else {
                 throw CommandError("cannot make the card", "there is a file '\(file)'", advice: "choose another name")
             }

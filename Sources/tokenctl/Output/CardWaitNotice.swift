@@ -1,13 +1,13 @@
 internal import Synchronization
 internal import TokenKit
 
-/// Shows on a terminal that a card is waited for, from a second on, in a line that is gone when the wait is over.
+/// Shows on a terminal, after a second, that a card is waited for, in a line that is removed when the wait is over.
 enum CardWaitNotice {
     private static let firstShown: Duration = .seconds(1)
 
     /// Begins a wait for the card in a reader.
     ///
-    /// - Returns: what ends it.
+    /// - Returns: the function that ends the wait.
     static func begin(_ reader: String) -> @Sendable () -> Void {
         guard StandardError.isInteractive, Warnings.areWanted else { return {} }
         let wait = Wait()

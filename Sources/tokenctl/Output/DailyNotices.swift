@@ -10,18 +10,18 @@ struct DailyNotices {
 
     private let folder: String
 
-    /// - Parameter cache: where what can be found out again is.
+    /// - Parameter cache: the folder of the user's cache.
     init(in cache: String) {
         folder = cache + "/told"
     }
 
-    /// Whether a text was not told in the last 24 hours. It counts as told from now on.
+    /// Whether a text was not shown in the last 24 hours. Records it as shown.
     func isDue(_ text: String) -> Bool {
         guard let digest = try? Digest.hash(Array(text.utf8), using: .sha256) else { return true }
         let path = "\(folder)/\(Hex.encode(digest))"
         var status = stat()
         let now = time(nil)
-        // A time to come is that of a clock that was wrong.
+        // A time in the future is that of a clock that was wrong.
         if unsafe lstat(path, &status) == 0, (0..<DailyNotices.period).contains(now - status.st_mtim.tv_sec) {
             return false
         }

@@ -4,7 +4,7 @@ internal import PKCS11Driver
 internal import SecureBytes
 internal import SystemCrypto
 
-/// An item with its attributes, in the form that macOS's `security` prints, so that its readers can read it.
+/// An item with its attributes, in the form that macOS's `security` prints and that scripts parse.
 enum ItemText {
     /// - Parameter keychain: the file, or the token's id.
     static func show(_ item: Item, in keychain: String, json: Bool = false) throws {
@@ -28,7 +28,7 @@ enum ItemText {
         let uri: String?
         /// The password, where it was asked for and is text.
         var password: String?
-        /// A password that is no text, and the data of other items, in Base64.
+        /// A password that is not text, or the data of another item, in Base64.
         var data: String?
         /// The data as it is stored, in Base64, where that was asked for.
         var raw: String?
@@ -92,7 +92,7 @@ enum ItemText {
         number.bigEndianBytes.suffix(Int64(Int32.min)...Int64(UInt32.max) ~= number ? 4 : 8)
     }
 
-    /// `20260131120000Z` and a zero.
+    /// The time as `20260131120000Z` and a zero byte.
     private static func time(_ seconds: Int64) -> [UInt8] {
         CertificateTime.iso8601(seconds).utf8.filter { (0x30...0x39).contains($0) } + Array("Z\0".utf8)
     }
@@ -158,7 +158,7 @@ extension ItemText {
             (.server, .blob), (.type, .uint32),
         ])
 
-    /// Four of them have other names in `security` than in SecItem.
+    /// The attributes of a certificate. Four of them have other names in `security` than in SecItem.
     private static let certificate = [
         Line(name: "\"alis\"", kind: .blob, attribute: .alias),
         Line(name: "\"cenc\"", kind: .uint32, attribute: .certificateEncoding),
@@ -171,7 +171,7 @@ extension ItemText {
         Line(name: "\"subj\"", kind: .blob, attribute: .subject),
     ]
 
-    /// Keys have numbers for names.
+    /// The attributes of a key, which have numbers for names.
     private static let key: [Line] = {
         let attributes: [(Attribute, Kind)] = [
             (.keyClass, .uint32), (.label, .blob), (.alias, .blob), (.isPermanent, .uint32), (.isPrivate, .uint32),

@@ -2,14 +2,14 @@ internal import FoundationEssentials
 internal import KeychainHost
 internal import SecureBytes
 
-/// Secrets on their way into JSON: until it is printed, something else stands for each.
+/// Secrets in JSON. Placeholders stand for them until it is printed.
 struct JSONSecrets {
     private let mark = UUID().uuidString
     private var secrets: [SharedSecret] = []
 
     /// The text that takes a secret's place in a value that is encoded.
     ///
-    /// - Parameter text: the secret as a string of JSON has it.
+    /// - Parameter text: the secret, with the escapes of a JSON string.
     mutating func placeholder(for text: consuming Secret) -> String {
         secrets.append(SharedSecret(text))
         return "\(mark)\(secrets.count - 1)\(mark)"
@@ -17,7 +17,7 @@ struct JSONSecrets {
 
     /// Prints JSON with each secret in its place.
     func show(_ json: String) throws {
-        // Between each two marks is the number of a secret.
+        // Every second part, between two marks, is the number of a secret.
         for (index, part) in json.split(separator: mark, omittingEmptySubsequences: false).enumerated() {
             if index.isMultiple(of: 2) {
                 StandardOutput.json(String(part), terminator: "")

@@ -16,7 +16,7 @@ struct KeychainInfo: Encodable {
     /// The cards that open it beside the password.
     var cards: [BindingRow]?
     var triesLeft: Int?
-    /// Why something of it cannot be told.
+    /// The errors of the facts that cannot be read.
     private(set) var failures: [KeychainError] = []
 
     private enum CodingKeys: CodingKey {
@@ -36,7 +36,7 @@ struct KeychainInfo: Encodable {
         attempt { () throws(KeychainError) in try opened.checkCardBindings() }
     }
 
-    /// The fact, or nil with a note in the gaps: one that cannot be told hides no other.
+    /// The fact, or nil with the error in ``failures``, so that other facts are still read.
     @discardableResult
     private mutating func attempt<Fact>(_ fact: () throws(KeychainError) -> Fact) -> Fact? {
         do throws(KeychainError) { return try fact() } catch {
@@ -58,7 +58,7 @@ struct KeychainInfo: Encodable {
         lockInterval = try KeychainPreferences.own.pinTimeout()
     }
 
-    /// Memory is 128 bytes times both of the first two. RFC 7914 §2.
+    /// The cost as text. The memory is 128 bytes times N times r (RFC 7914 §2).
     private static func text(of cost: ScryptCost) -> String {
         let (units, isTooMuch) = cost.n.multipliedReportingOverflow(by: UInt64(cost.r))
         let memory = isTooMuch ? "" : ", \(units >> 13) MiB of memory"
@@ -76,7 +76,7 @@ struct KeychainRow: Row {
     var uri: String?
     /// The module that shows the token; nil for cards and files.
     var module: String?
-    /// Why it cannot be searched.
+    /// The reason why the keychain cannot be searched.
     var reason: String?
     var cells: [String] {
         [name, kind + (module.map { " (\($0))" } ?? ""), state, Directories.own.abbreviated(location)]
@@ -98,11 +98,11 @@ extension KeychainRow {
             name: keychain.name, kind: "file", state: state, location: keychain.path,
             uri: PKCS11URI(of: PKCS11URI.Token(keychain.cryptokiName)).description)
         guard let damage = keychain.damage else { return }
-        // The URI may be another keychain's.
+        // The URI of a damaged file may be another keychain's.
         (self.state, reason, uri) = (KeychainRow.state(damage), damage.description, nil)
     }
 
-    /// A file, be it there or not.
+    /// A file, whether or not it exists.
     init(at path: String) {
         do throws(KeychainError) {
             self.init(try LocalKeychain.open(path))

@@ -38,7 +38,7 @@ enum Listing {
         for row in lines.dropFirst() { StandardOutput.line(line(row, widths)) }
     }
 
-    /// Between two columns.
+    /// The blanks between two columns.
     private static let gap = "  "
 
     /// Prints a card's facts, a line each, or several on a terminal that is too narrow for one.

@@ -1,4 +1,4 @@
-/// Shows on a terminal how far long work has come, from a second on, in a line that is gone when the work is done.
+/// Shows on a terminal, after a second, how far work has come, in a line that is removed when the work is done.
 struct Progress: ~Copyable {
     private static let firstShown: Duration = .seconds(1)
     private static let interval: Duration = .milliseconds(200)
@@ -8,7 +8,7 @@ struct Progress: ~Copyable {
     private var shown: ContinuousClock.Instant?
     private let isWanted = StandardError.isInteractive && Warnings.areWanted
 
-    /// - Parameter text: what is shown of the amount that is done.
+    /// - Parameter text: the line for the amount that is done.
     init(_ text: @escaping (Int64) -> String) {
         self.text = text
     }

@@ -16,7 +16,7 @@ enum SecretText {
         }
     }
 
-    /// In quotation marks, as attributes are.
+    /// The secret in quotation marks, as attributes are printed.
     static func quoted(_ secret: borrowing Secret) -> Secret {
         let bytes = secret.bytes
         return Secret(capacity: QuotedText.room(for: bytes.count)) { output in
@@ -26,7 +26,7 @@ enum SecretText {
 
     // MARK: In a string of JSON, RFC 8259 §7
 
-    /// Text; nil for bytes that are no UTF-8.
+    /// The text with its escapes; nil for bytes that are not UTF-8.
     static func escaped(_ secret: borrowing Secret) -> Secret? {
         let bytes = secret.bytes
         guard let text = try? UTF8Span(validating: bytes) else { return nil }
@@ -52,7 +52,7 @@ enum QuotedText {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The most that `count` bytes become: prefix, two digits and four octal characters a byte, blanks and marks.
+    /// The maximum length of the text of `count` bytes: prefix, two digits and four octal characters a byte, blanks and marks.
     static func room(for count: Int) -> Int { 6 + 6 * count }
 
     static func write(_ bytes: Span<UInt8>, to append: (UInt8) -> Void) {

@@ -1,6 +1,6 @@
 /// Text for a command line that people copy into a shell.
 enum ShellText {
-    /// One word, whatever is in it.
+    /// The text as one word, whatever characters it has.
     static func quoted(_ text: String) -> String {
         "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
     }

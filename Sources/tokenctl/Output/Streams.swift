@@ -6,9 +6,9 @@ internal import Platform
 internal import SecureBytes
 internal import Synchronization
 
-/// Standard input a line at a time; what follows a line is left to others.
+/// Standard input, read a line at a time and never beyond the line's end.
 enum StandardInput {
-    /// The most bytes of a command, and those that there is room for in a secret before it grows.
+    /// The maximum length of a command in bytes, and the first capacity of a secret, which may grow.
     private static let usualLineLength = 4096
 
     /// Whether what follows a line is the next command.
@@ -16,7 +16,7 @@ enum StandardInput {
 
     /// The next line, without its end.
     ///
-    /// - Throws: where it is not all that there is: a part of a password is another password.
+    /// - Throws: if more input follows that is no command: a part of a password is another password.
     static func secretLine() throws -> Secret {
         var isAtEnd = false
         let secret = try secretLine(isAtEnd: &isAtEnd)
@@ -28,7 +28,7 @@ enum StandardInput {
             advice: "'tokenctl item -a -f FILE' takes a file of any form")
     }
 
-    /// The line, in memory that grows as it has to, as far as a keychain's secrets go.
+    /// The line, in memory that grows up to the limit of a keychain's secrets.
     private static func secretLine(isAtEnd: inout Bool) throws -> Secret {
         var line = Secret(capacity: 0) { _ in }
         var capacity = usualLineLength
@@ -40,7 +40,7 @@ enum StandardInput {
                     guard let byte = nextByte(isAtEnd: &isAtEnd) else {
                         isWhole = true
                         let count = output.count
-                        // As on Windows, and as a --pin-source has it.
+                        // The line end of Windows, which a --pin-source may have as well.
                         if !isAtEnd, count > 0, output.span[count - 1] == UInt8(ascii: "\r") { _ = output.removeLast() }
                         return
                     }
@@ -56,7 +56,7 @@ enum StandardInput {
         }
     }
 
-    /// The next line, without its end; nil after the last one. Of one that is too long all but the beginning is left out.
+    /// The next line, without its end; nil after the last one. A line that is too long is cut.
     static func line() -> (bytes: [UInt8], isWhole: Bool)? {
         var (bytes, isWhole) = ([UInt8](), true)
         var isAtEnd = false
@@ -66,7 +66,7 @@ enum StandardInput {
         return isAtEnd && bytes.isEmpty ? nil : (bytes, isWhole)
     }
 
-    /// - Returns: nil at the end of the line, and at that of the input.
+    /// - Returns: nil at the end of the line and at the end of the input.
     private static func nextByte(isAtEnd: inout Bool) -> UInt8? {
         var byte: UInt8 = 0
         var count = 0
@@ -82,8 +82,8 @@ enum StandardOutput {
     /// Writes a line.
     ///
     /// - Parameters:
-    ///   - heading: what comes before it, in bold where a person reads it.
-    ///   - isIndented: whether it begins with a tab, as some lines of macOS's `security` do.
+    ///   - heading: the text before it, in bold on a terminal.
+    ///   - isIndented: whether the line begins with a tab, as some lines of macOS's `security` do.
     static func line(_ text: String = "", after heading: String = "", isIndented: Bool = false) {
         print((isIndented ? "\t" : "") + Terminal.emphasized(DisplayText.line(heading)) + DisplayText.line(text))
     }
@@ -128,7 +128,7 @@ enum StandardOutput {
         if fflush(nil) != 0 { failure.store(errno, ordering: .relaxed) }
     }
 
-    /// Writes what print has buffered: only now does it show whether anybody got it, and all that came before.
+    /// Writes what print has buffered. Only then is it known whether this and all earlier output was written.
     static func finish() throws(WriteError) {
         flush()
         let number = failure.exchange(0, ordering: .relaxed)
@@ -139,7 +139,7 @@ enum StandardOutput {
 /// Standard error, for lines that are not results. A write that fails is not reported. Lines have the form of
 /// ``StandardOutput``.
 enum StandardError {
-    /// Whether a person reads it.
+    /// Whether standard error is a terminal.
     static var isInteractive: Bool { isatty(STDERR_FILENO) == 1 }
 
     static func line(_ text: String) { put(DisplayText.line(text) + "\n") }
@@ -147,7 +147,7 @@ enum StandardError {
     /// Writes a line in place of the last one that was written so.
     static func replaceLine(_ text: String) { put("\r\u{1B}[K" + DisplayText.line(text)) }
 
-    /// Writes what an answer is to follow in the same line.
+    /// Writes a prompt, which the answer follows in the same line.
     static func prompt(_ text: String) { put(DisplayText.line(text)) }
 
     /// Writes a line that ends with a secret, without a copy of it.
@@ -165,7 +165,7 @@ enum StandardError {
     }
 }
 
-/// The output did not get to where it should have gone.
+/// The error of output that cannot be written.
 struct WriteError: Error, CustomStringConvertible {
     private let cause: SystemError
 

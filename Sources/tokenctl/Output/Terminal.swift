@@ -1,6 +1,6 @@
 // Everything that users see, in one place:
 // - results go to standard output, everything else to standard error;
-// - a table for people, JSON for programs, colour for nobody but a terminal;
+// - a table for people, JSON for programs, bold text only on a terminal;
 // - questions go through pinentry where there is a desktop or a terminal for it, else to the terminal itself;
 // - errors are one line: tokenctl: what failed: why (what to do).
 
@@ -8,10 +8,10 @@ internal import Glibc
 internal import Platform
 
 enum Terminal {
-    /// Whether standard output is read by a person.
+    /// Whether standard output is a terminal.
     static var isInteractive: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    /// The columns of the terminal that a person reads; nil where no person does, or the terminal does not tell.
+    /// The number of the terminal's columns; nil where output is no terminal, or the terminal does not tell.
     static var width: Int? {
         guard isInteractive else { return nil }
         var size = winsize()
@@ -19,7 +19,7 @@ enum Terminal {
         return Int(size.ws_col)
     }
 
-    /// `text` in bold where a person reads it.
+    /// `text` in bold on a terminal, unless `NO_COLOR` is set.
     static func emphasized(_ text: String) -> String {
         !text.isEmpty && isInteractive && Environment.variable("NO_COLOR") == nil ? "\u{1B}[1m\(text)\u{1B}[0m" : text
     }

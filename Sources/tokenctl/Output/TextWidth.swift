@@ -27,8 +27,8 @@ enum TextWidth {
     /// The widths of a table's columns, the widest ones cut until the table fits.
     ///
     /// - Parameters:
-    ///   - headings: the widths of what is above the columns, which is cut only where nothing else is left to cut.
-    ///   - whole: the columns that say nothing once they are cut, as dates. They are the last to be.
+    ///   - headings: the widths of the columns' headings, which the first of the cuts spares.
+    ///   - whole: the columns that say nothing once they are cut, as dates. They are cut last.
     static func fitting(_ widths: [Int], into room: Int, headings: [Int], whole: Set<Int> = []) -> [Int] {
         var widths = widths
         for (floor, spared) in floors.map({ ($0, whole) }) + [(1, [])] {
@@ -43,7 +43,7 @@ enum TextWidth {
         return widths
     }
 
-    /// The text in lines that are no wider than that, broken between words where there are any.
+    /// The text in lines that are no wider than `width`, broken between words where there are any.
     static func wrapped(_ text: String, to width: Int) -> [String] {
         guard columns(of: text) > width, width > 1 else { return [text] }
         var lines = [""]
@@ -62,7 +62,7 @@ enum TextWidth {
         return lines
     }
 
-    /// The text without its middle, where it is wider than that.
+    /// The text without its middle, if it is wider than `width`.
     static func cut(_ text: String, to width: Int) -> String {
         guard columns(of: text) > width, width > 0 else { return text }
         var (head, tail) = ([Character](), [Character]())

@@ -3,7 +3,7 @@ internal import Platform
 internal import Synchronization
 internal import TokenKit
 
-/// The trace of commands and answers in a file. Confidential parts were masked before.
+/// The trace of commands and answers in a file. The caller has masked their confidential parts.
 final class TraceFile: CardTrace {
     /// Held while a pair of lines is written, so that threads do not mix theirs.
     private let descriptor: Mutex<Int32>
@@ -21,7 +21,7 @@ final class TraceFile: CardTrace {
     }
 
     func exchanged(command: String, response: String) {
-        // A full disk is no reason to leave a card in the middle of something.
+        // A write that fails, as on a full disk, must not interrupt a card's operation.
         descriptor.withLock { try? Descriptor.write("> \(command)\n< \(response)\n", to: $0) }
     }
 }

@@ -5,12 +5,12 @@ internal import SystemCrypto
 internal import TokenKit
 
 extension CommandKeychains {
-    /// The session with the cards and files alone that one of the URIs names or that have one of the names.
+    /// The session with only those cards and files that one of the URIs names or that have one of the names.
     ///
-    /// A URI with a maker's serial number names no second token, so that no module is started for what is here.
+    /// A URI with a maker and a serial number names one token: if that is found here, no module is started.
     ///
-    /// - Throws: `errSecItemNotFound` for a URI that names none of them, `errSecInteractionRequired` for a card that is known and
-    ///   not in.
+    /// - Throws: `errSecItemNotFound` for a URI that names none of them, `errSecInteractionRequired` for a known card that is
+    ///   not inserted.
     func limited(to uris: [PKCS11URI], orCards names: Set<String> = []) throws(KeychainError) -> CommandKeychains {
         var session = self
         var unmatched = Set(uris)
@@ -36,9 +36,9 @@ extension CommandKeychains {
             limit(identified(others.found) { ($0, $1) })
         }
         guard let uri = uris.first(where: unmatched.contains) else { return session }
-        // The missing one may be among those that cannot be read.
+        // The token that is missing may be one that cannot be read.
         gaps.tell(session.missing)
-        // Without readers to look into nobody can tell that it is out.
+        // Without readers it is unknown whether the card is inserted.
         let known = self.tokens.isEmpty ? [] : self.process.knownTokens()
         if let absent = known.first(where: { uri.matches(PKCS11URI.Place($0.identity, in: nil)) }) {
             throw KeychainError(
@@ -65,11 +65,11 @@ extension CommandKeychains {
 
     // MARK: Keys
 
-    /// The one private key that a URI names; that of a certificate names the key that belongs to it.
+    /// The only private key that a URI names. A certificate's URI names the certificate's key.
     ///
     /// - Parameters:
-    ///   - noun: what is looked for, in an error.
-    ///   - isPublic: whether its public half is all that is wanted.
+    ///   - noun: the noun for the key in an error.
+    ///   - isPublic: whether only the public half is needed.
     func key(
         namedBy uri: PKCS11URI, as noun: String = "private key", isPublic: Bool = false
     ) throws -> any KeychainKey {
@@ -91,7 +91,7 @@ extension CommandKeychains {
 
     private typealias NamedKey = (uri: PKCS11URI, key: any KeychainKey)
 
-    /// URIs that tell the keys apart, by the slots of tokens where those have one name.
+    /// URIs that tell the keys apart, by the slots where tokens have the same name.
     private func choices(_ keys: [NamedKey]) -> [PKCS11URI] {
         var choices: [PKCS11URI] = []
         for (uri, key) in keys {
@@ -106,16 +106,16 @@ extension CommandKeychains {
         return choices
     }
 
-    /// The keys on cards that a URI names by their id, of which only those are read.
+    /// The keys on cards that a URI names by id. Only these keys are read.
     ///
-    /// - Returns: nil where that takes more.
+    /// - Returns: nil where more has to be read.
     private func keyOfObject(_ uri: PKCS11URI) throws -> [NamedKey]? {
         guard let id = uri.object.id, self.locals.isEmpty else { return nil }
         var found: [NamedKey] = []
         for token in self.tokens {
             guard let identity = try token.identity() else { continue }
             guard let selection = try token.selection(ofCryptokiID: id) else { continue }
-            // Elsewhere several keys may have one id.
+            // On other tokens several keys may have one id.
             guard case .object(let name) = selection else { return nil }
             guard let object = try token.objects(selection).first else { continue }
             let kinds = object.kinds.filter { kind in
@@ -130,8 +130,8 @@ extension CommandKeychains {
         return found
     }
 
-    /// The keys that a URI names by themselves or by their certificates, which may be elsewhere, but are looked for beside them
-    /// first.
+    /// The keys that a URI names by themselves or by their certificates. A certificate's key is looked for on the named tokens
+    /// first, and then everywhere.
     private func keys(namedBy uri: PKCS11URI, in session: CommandKeychains) throws -> [NamedKey] {
         let names = try ObjectURIs(session)
         let everything = [uri.object.kind == .certificate ? nil : ItemClass.key, .certificate].compactMap { $0 }
@@ -142,7 +142,7 @@ extension CommandKeychains {
             // Most failures for keys repeat for certificates; they are told once.
             let reported = itemClass == everything.first ? session.reporting(items) : items.found
             for item in reported where names.matches(uri, item) {
-                // The public half of a pair says nothing that the private one does not.
+                // The private half of a pair stands for the public one.
                 let isMeant = itemClass == .certificate || item.isPrivateKey || uri.object.kind == .publicKey
                 guard isMeant, let name = names.uri(of: item) else { continue }
                 let own = try session.searchList.keys(selector(for: item)).found
@@ -161,7 +161,7 @@ extension CommandKeychains {
 
     // MARK: Certificates
 
-    /// The certificates that a URI names, be it by their keys.
+    /// The certificates that a URI names, or whose keys it names.
     func certificates(namedBy uri: PKCS11URI) throws -> [Certificate] {
         let session = try limited(to: [uri])
         let items = session.reporting(
@@ -174,7 +174,7 @@ extension CommandKeychains {
 }
 
 extension TokenKeychain {
-    /// The objects of the token, of which only those that are selected are read.
+    /// The selected objects of the token. No others are read.
     func objects(_ selection: TokenSelection) throws(KeychainError) -> [TokenObject] {
         do throws(TokenError) {
             return try slot.inventory(selection).inventory.objects
@@ -186,12 +186,12 @@ extension TokenKeychain {
 }
 
 extension TokenObject {
-    /// The kinds of objects that the module shows for it.
+    /// The kinds of PKCS #11 objects that the module shows for this one.
     fileprivate var kinds: [PKCS11URI.Kind] {
         (certificate == nil ? [] : [.certificate]) + (key == nil ? [] : [.publicKey, .privateKey])
     }
 
-    /// Whether the certificate is that of the key beside it.
+    /// Whether the certificate has the public key of the key beside it.
     fileprivate var isOfOneKey: Bool {
         guard let key, let certificate = certificate.flatMap({ try? Certificate(der: $0) }) else { return false }
         return certificate.spki == key.publicKey

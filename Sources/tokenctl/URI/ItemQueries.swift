@@ -21,7 +21,7 @@ struct ItemQueries {
         self.query = query
     }
 
-    /// One, or where URIs name items, one for each of them.
+    /// The query, or where URIs name items, a query for each of them.
     ///
     /// - Throws: `errSecItemNotFound` for URIs that name nothing.
     func dictionaries(in session: CommandKeychains) throws -> [ItemDictionary] {
@@ -45,7 +45,7 @@ struct ItemQueries {
         }
     }
 
-    /// The one query of items to be changed or deleted: of several, only some might be changed.
+    /// The only query, for items to be changed or deleted. Several are an error: one could fail after another has succeeded.
     func dictionary(in session: CommandKeychains) throws -> ItemDictionary {
         if let uri = uris.first(where: { !$0.tellsTokensApart && !$0.tellsObjectsApart }) {
             throw CommandError("'\(uri)' does not say which item", advice: "give one with a token, an id or an object")

@@ -7,8 +7,8 @@ internal import TokenKit
 struct ObjectURIs {
     private var places: [String: PKCS11URI.Place] = [:]
     private var names: [String: CryptokiItemNames] = [:]
-    /// Ids in files that several items of a kind have, as a certificate and its successor do, and those of several objects on
-    /// modules' tokens.
+    /// Ids that several items of a kind in a file have, as a certificate and its successor do, or several objects on a module's
+    /// token.
     private var sharedIDs: Set<SharedID> = []
     /// The labels of the public halves of keys on modules' tokens, by the token and the object, where they differ from
     /// the private halves' labels.
@@ -75,7 +75,7 @@ struct ObjectURIs {
         return uri
     }
 
-    /// Whether the id does not tell it from others of its kind.
+    /// Whether the URI needs the label, because the id does not tell the object from others.
     private func needsLabel(_ item: Item, _ object: PKCS11URI.Object) -> Bool {
         guard let id = object.id, !id.isEmpty else { return true }
         let kind = item.reference.tokenObject == nil ? object.kind : nil
@@ -89,7 +89,7 @@ struct ObjectURIs {
         isOnToken(of: uri, item) && objects(of: item).contains(where: uri.matches)
     }
 
-    /// The items that URIs name, among those of the tokens that they name; the others stay.
+    /// The items that the URIs name, and all items on tokens that no URI names.
     func items(_ items: [Item], namedBy uris: [PKCS11URI]) -> [Item] {
         items.filter { item in
             accepts(uris) {
@@ -100,7 +100,7 @@ struct ObjectURIs {
         }
     }
 
-    /// The identities that URIs name, by either half.
+    /// The identities that the URIs name by either half, and all on tokens that no URI names.
     func identities(_ identities: [Identity], namedBy uris: [PKCS11URI]) -> [Identity] {
         identities.filter { identity in
             let halves = [identity.certificate, identity.key]
@@ -125,8 +125,8 @@ struct ObjectURIs {
 
     // MARK: What an item is
 
-    /// The objects that the module makes of an item, as often as there are ids that find them; the one that is meant by it
-    /// first: with each private key, the public half.
+    /// The objects that the module shows for an item, once for each id that finds them; a private key comes before its public
+    /// half.
     private func objects(of item: Item) -> [PKCS11URI.Object] {
         let names = names[item.keychain.rawValue]
         let label = names?.label(of: item) ?? item.label

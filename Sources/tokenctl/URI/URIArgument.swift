@@ -5,9 +5,9 @@ internal import Synchronization
 internal import TokenKit
 
 extension PKCS11URI {
-    /// The URI that an argument is; nil for an argument that is something else.
+    /// The argument as a URI; nil for an argument that is none.
     ///
-    /// - Throws: what is wrong with it, another module's name among that.
+    /// - Throws: for a malformed URI, and for one that names a module that is not used.
     init?(argument text: String) throws {
         guard PKCS11URI.isURI(text) else { return nil }
         try self.init(text)
@@ -25,7 +25,7 @@ extension PKCS11URI {
         try arguments.compactMap { try PKCS11URI(argument: $0) }
     }
 
-    /// The URI for certificates, where it names keys: people paste the URI that they have.
+    /// The URI with certificates in place of the keys that it may name, since people paste the URI that they have.
     var forCertificates: PKCS11URI {
         guard object.kind == .privateKey || object.kind == .publicKey else { return self }
         var uri = self
@@ -51,7 +51,7 @@ extension PKCS11URI {
         return unsafe access("\(path)/\(CryptokiLibrary.file).so", F_OK) == 0
     }
 
-    /// The modules of others that are searched.
+    /// The modules of other makers that are searched.
     private static var modulesInUse: [ConfiguredModule] {
         Modules.named.withLock(\.self) + ((try? Modules.choice.modules()) ?? [])
     }
@@ -60,7 +60,7 @@ extension PKCS11URI {
 extension PKCS11URI.Place {
     /// A card as the module of this package shows it, or a token as its own module does.
     ///
-    /// - Parameter slot: nil for a card that is in none.
+    /// - Parameter slot: nil for a card that is not inserted.
     init(_ identity: TokenIdentity, in slot: (any TokenBackend)?) {
         let isForeign = identity.id.driver == PKCS11Module.driver
         self.init(

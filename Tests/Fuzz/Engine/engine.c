@@ -1,2 +1,2 @@
-/* libFuzzer brings the main function, which calls the entry of FuzzTargets. SwiftPM wants a source file all the same. */
+/* libFuzzer has the main function, which calls the entry of FuzzTargets. SwiftPM still needs a source file. */
 typedef int tokenkit_fuzz_engine;

@@ -2,8 +2,8 @@
  *
  *     entrypoints MODULE FILE…      runs each file's calls; with libFuzzer linked in, MODULE is in the environment
  *
- * What C lets a function check is wrong here: NULL, handles, counts, lengths, types, orders of calls. A pointer that is not NULL
- * leads to as many bytes as are told, save where more are told than any memory has. */
+ * Everything that a C function can check may be wrong: NULL, handles, counts, lengths, types, orders of calls. A pointer that is
+ * not NULL points to as many bytes as the call says, unless the call says more than any memory has. */
 #include "input.h"
 
 #define HUGE_COUNT (~0UL >> 1)
@@ -67,7 +67,7 @@ static CK_ATTRIBUTE_TYPE attribute_type(void) {
     return types[byte() % (sizeof types / sizeof *types)];
 }
 
-/* The values that make a call go further. */
+/* Values that pass the first checks of a call. */
 static void *number(CK_ULONG *count) {
     static const CK_ULONG numbers[] = {
         CKO_DATA, CKO_CERTIFICATE, CKO_PUBLIC_KEY, CKO_PRIVATE_KEY, CKO_SECRET_KEY, CKO_PROFILE, CKK_GENERIC_SECRET, 512, 2048, 16, ~0UL};
@@ -113,11 +113,11 @@ static CK_MECHANISM *mechanism(void) {
     uint8_t form = byte();
     struct text value = {NULL, 0};
     int shape = form & 7;
-    /* A parameter with pointers in it is that of its mechanism, or has another length: nobody else can tell. */
+    /* A parameter with pointers belongs to its mechanism or has another length: the module cannot check anything else. */
     int is_oaep = made->mechanism == CKM_RSA_PKCS_OAEP;
     int is_agreement = made->mechanism == CKM_ECDH1_DERIVE || made->mechanism == CKM_ECDH1_COFACTOR_DERIVE;
     if (shape > 3) shape = is_oaep ? 4 : is_agreement ? 5 : 3;
-    if (shape == 3 && made->mechanism == CKM_EDDSA) shape = 0; /* whose parameter is as long, and has a pointer */
+    if (shape == 3 && made->mechanism == CKM_EDDSA) shape = 0; /* its parameter has the same length, and a pointer */
     switch (shape) {
     case 0:
     case 1: break;
@@ -210,7 +210,7 @@ static void find_some(void) {
     if (byte() & 3) all->C_FindObjectsFinal(handle);
 }
 
-/* Functions of 3.0 for messages, and those that are there for the sake of older programs. */
+/* Functions of 3.0 for messages, and functions that exist for older programs. */
 static void rare_call(void) {
     CK_C_MessageInit inits[] = {
         all->C_MessageEncryptInit, all->C_MessageDecryptInit, all->C_MessageSignInit, all->C_MessageVerifyInit};
@@ -231,7 +231,7 @@ static void rare_call(void) {
         all->C_GetInterfaceList(out.bytes, out.count);
         break;
     case 5: {
-        /* A name is a string, and a version two bytes. */
+        /* A name must be a string, and a version has two bytes. */
         char *name = memory(9);
         if (name != NULL) name[8] = 0;
         CK_VERSION *version = byte() & 1 ? NULL : memory(sizeof *version);
@@ -401,7 +401,7 @@ static void one_call(void) {
     }
 }
 
-/* The module as it was before the first call. */
+/* Initialises the module and lists its slots. */
 static void start(void) {
     MUST(CKR_OK, all->C_Initialize(NULL));
     slot_count = 8;
@@ -418,7 +418,7 @@ static void start_once(void) {
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     start_once();
     input = bytes, left = size;
-    /* Most calls need a session: one is there, with what a program would find in it. */
+    /* Most calls need a session, so up to three are open. */
     for (CK_ULONG index = 0; index < slot_count && session_count < 3; index++)
         if (all->C_OpenSession(slots[index], CKF_SERIAL_SESSION | CKF_RW_SESSION, NULL, NULL, &sessions[session_count]) == CKR_OK)
             session_count++;

@@ -2,9 +2,9 @@
  *
  *     falsehost MODULE FILE…      runs each file; with libFuzzer linked in, MODULE is in the environment
  *
- * A thread is the session's host: it listens in a folder below XDG_RUNTIME_DIR. The program's thread takes bytes of the input between
- * calls, and the host's thread while the other one waits for an answer. The host never leaves a client waiting: it says
- * nothing more on a connection after an answer that may lack a part, and ends it for the client at once. */
+ * A thread is the session's host: it listens in a folder below XDG_RUNTIME_DIR. The program's thread takes bytes of the input
+ * between calls, and the host's thread while the other one waits for an answer. The host never leaves a client waiting: after
+ * an answer that may be incomplete it sends nothing more on the connection, and shuts it down at once. */
 #define _GNU_SOURCE
 #include "input.h"
 #include "../../ModulePrograms/wire.h"
@@ -47,7 +47,7 @@ static uint64_t any_number(void) {
     return number;
 }
 
-/* Text that is long enough for the structures that are made of it, or attributes with their types and lengths. */
+/* No text, any text, text that is long enough for the module's structures, or attributes with types and lengths. */
 static void put_text(void) {
     size_t start = end;
     put(0, 4);
@@ -73,7 +73,7 @@ static void put_text(void) {
     memcpy(message + start, &count, 4);
 }
 
-/* The fields of an answer whose parts are where they belong. Returns how many secrets they promise. */
+/* The well-formed fields of an answer. Returns the number of secret bytes that they promise. */
 static uint32_t put_fields(void) {
     static const uint64_t codes[] = {
         CKR_OK, CKR_OK, CKR_OK, CKR_OK, CKR_BUFFER_TOO_SMALL, CKR_ATTRIBUTE_SENSITIVE, CKR_DEVICE_ERROR, ~0UL};
@@ -98,7 +98,7 @@ static uint32_t put_fields(void) {
     return promised < 32768 ? promised : 0;
 }
 
-/* Sends one answer. 0 where the connection is not to be served on. */
+/* Sends one answer. Returns 0 if nothing more may be sent on the connection. */
 static int give_answer(int to, uint32_t number) {
     for (int times = 0; times < 4; times++) {
         uint8_t how = byte();
@@ -107,14 +107,14 @@ static int give_answer(int to, uint32_t number) {
         int goes_on = 1;
         switch (how & 7) {
         default: header.secrets = put_fields(); break;
-        case 4: /* another number of secrets than the fields promise */
+        case 4: /* another number of secret bytes than the fields promise */
             put_fields();
             header.secrets = any_number() % 32768;
             break;
         case 5: /* fields that are any bytes */
             for (int count = byte(); count > 0; count--) put(byte(), 1);
             break;
-        case 6: /* a header that says something else */
+        case 6: /* a wrong header */
             header.secrets = put_fields();
             header.kind = byte(), header.zero[0] = byte() & 1;
             header.number += byte() & 3, header.fields += any_number(), header.secrets += any_number();
@@ -123,7 +123,7 @@ static int give_answer(int to, uint32_t number) {
         case 7: header.kind = working; break;
         }
         if (how & 8) {
-            /* Any bytes in place of some. */
+            /* Some bytes are replaced by any others. */
             for (int changes = byte() & 7; changes > 0; changes--) {
                 size_t offset = (byte() | byte() << 8) % end;
                 message[offset] = byte();
@@ -135,13 +135,13 @@ static int give_answer(int to, uint32_t number) {
         end += secrets;
         memcpy(message, &header, sizeof header);
         if (how & 16) {
-            /* Less than there is: the rest never comes. */
+            /* The message is cut, and the rest never follows. */
             size_t missing = byte();
             end -= missing < end ? missing : end;
             goes_on = 0;
         }
         if (!give(to, message, end)) return 0;
-        /* More than was asked for. */
+        /* The answer is sent twice. */
         if (how & 32 && !give(to, message, end)) return 0;
         if (!goes_on) return 0;
         if (header.kind == answer) return 1;
@@ -160,7 +160,7 @@ static void add(int descriptor, int is_control) {
     served[served_count++] = (struct served){.descriptor = descriptor, .is_control = is_control};
 }
 
-/* The greeting, a lie in some. 0 where the client is not served. */
+/* Sends the greeting, which in some inputs is false. Returns 0 if the client is not served. */
 static int greet(int from) {
     static uint8_t fields[1 << 16];
     struct header header;
@@ -175,7 +175,7 @@ static int greet(int from) {
     return 0;
 }
 
-/* 0 where the connection is gone. */
+/* Serves one message. Returns 0 if the connection has ended. */
 static int serve_once(struct served *one) {
     if (one->is_control && !one->is_greeted) return one->is_greeted = greet(one->descriptor);
     if (one->is_control) {
@@ -187,7 +187,7 @@ static int serve_once(struct served *one) {
     struct header header;
     if (!take_message(one->descriptor, &header, fields, sizeof fields)) return 0;
     if (!one->is_over && !give_answer(one->descriptor, header.number)) {
-        /* The client may be sending its next call already, and is not to take the host for one that ended without reading it. */
+        /* The client may be sending its next call already, and must not conclude that the host ended without reading it. */
         one->is_over = 1;
         shutdown(one->descriptor, SHUT_WR);
     }
@@ -202,7 +202,7 @@ static void *be_host(void *nothing) {
         watched[count] = (struct pollfd){listener, POLLIN, 0};
         if (poll(watched, count + 1, -1) <= 0) continue;
         if (watched[count].revents != 0) add(accept4(listener, NULL, NULL, SOCK_CLOEXEC), 1);
-        /* From the last one on, since the last takes the place of one that goes. */
+        /* In reverse order, since forget() moves the last connection to the free place. */
         for (int index = count - 1; index >= 0; index--) {
             if (watched[index].revents != 0 && !serve_once(&served[index])) forget(index);
         }
@@ -221,7 +221,7 @@ static void start_host(void) {
     snprintf(address.sun_path, sizeof address.sun_path, "%s/host", here);
     listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     HOLDS(bind(listener, (struct sockaddr *)&address, sizeof address) == 0 && listen(listener, 16) == 0);
-    /* No other host is found or started. */
+    /* With these variables no other host is found or started. */
     for (const char *const *name = (const char *const[]){
              "XDG_RUNTIME_DIR", "HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "PCSCLITE_CSOCK_NAME", NULL};
          *name != NULL; name++) {
@@ -237,14 +237,14 @@ static CK_MECHANISM mechanism = {CKM_ECDSA, NULL, 0};
 static CK_OBJECT_CLASS class = CKO_PRIVATE_KEY;
 static CK_ATTRIBUTE template[] = {{CKA_CLASS, &class, sizeof class}};
 
-/* A success never tells more than there is room for. */
+/* A success never reports more than the buffer holds. */
 static void see(CK_RV code, struct room given, CK_ULONG size) {
     if (code == CKR_OK && given.bytes != NULL) HOLDS(*given.count <= size);
 }
 
 static CK_ULONG size_of(struct room given) { return given.count == NULL ? 0 : *given.count; }
 
-/* Data, which in some is longer than a message. */
+/* Data, which in some inputs is longer than a message may be. */
 static CK_BYTE *data(CK_ULONG *count) {
     static CK_BYTE long_data[(1 << 20) + 4096];
     uint8_t choice = byte();
@@ -363,14 +363,14 @@ static int count_sockets(void) {
     return count;
 }
 
-/* The module has closed all that it had, once the host has seen it. */
+/* Checks that the module has closed all its sockets, once the host has seen the ends of its connections. */
 static void check_sockets(void) {
     static int first_count;
     for (int tries = 0; served_count > 0; tries++) {
         HOLDS(tries < 10000);
         usleep(1000);
     }
-    /* Those of the program, the listener among them. */
+    /* The program's own sockets, the listener among them. */
     if (first_count == 0) first_count = count_sockets();
     HOLDS(count_sockets() == first_count);
 }

@@ -1,5 +1,5 @@
-/* The parts that the fuzzers of the module share: the input, whose bytes are consumed one after the other; memory that is allocated to the
- * byte, so that the address sanitizer sees one that is read or written too many; the module with all its functions. */
+/* The parts that the fuzzers of the module share: the input, whose bytes are consumed one after the other; memory of the exact
+ * size, so that the address sanitizer sees each byte beyond it; the module with all its functions. */
 #include "../../ModulePrograms/module.h"
 
 #include <stdint.h>
@@ -17,7 +17,7 @@ static uint8_t byte(void) {
     return *input++;
 }
 
-/* Memory of just this size, which the end of the input frees. */
+/* Memory of exactly this size with bytes of the input, freed at the end of the input. */
 __attribute__((unused)) static void *memory(size_t size) {
     if (owned_count == sizeof owned / sizeof *owned) return NULL;
     uint8_t *bytes = malloc(size == 0 ? 1 : size);
@@ -25,7 +25,7 @@ __attribute__((unused)) static void *memory(size_t size) {
     return owned[owned_count++] = bytes;
 }
 
-/* The same for what is only written to. */
+/* The same for memory that is only written to, without bytes of the input. */
 static void *space(size_t size) {
     if (owned_count == sizeof owned / sizeof *owned) return NULL;
     return owned[owned_count++] = malloc(size == 0 ? 1 : size);
@@ -35,7 +35,7 @@ static void free_owned(void) {
     while (owned_count > 0) free(owned[--owned_count]);
 }
 
-/* Where an answer goes: a buffer that is NULL, too small or large enough, and its length, which may be missing. */
+/* The place for an answer: a buffer that is NULL, too small or large enough, and its length, which may be missing. */
 struct room {
     void *bytes;
     CK_ULONG *count;

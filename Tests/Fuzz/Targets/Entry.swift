@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What libFuzzer calls with each input; `FUZZ_TARGET` in the environment names the target.
+/// The function that libFuzzer calls with each input. `FUZZ_TARGET` in the environment names the target.
 @c(LLVMFuzzerTestOneInput)
 public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     do {

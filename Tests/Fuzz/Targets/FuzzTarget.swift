@@ -6,10 +6,10 @@ internal import SystemCrypto
 internal import TokenKit
 internal import Wire
 
-/// Code that reads bytes which an attacker chooses, and what must hold whatever they are.
+/// Code that reads bytes which an attacker chooses, and the conditions that must hold for any bytes.
 ///
-/// An input that is refused is fine. What can be written as well as read has to come out as it went in, what is unpacked
-/// stays within its limit, and nothing may trap.
+/// An input may be refused. Values that can be written as well as read must be written as they were read, unpacked data
+/// stay within their limit, and nothing may trap.
 public enum FuzzTarget: String, CaseIterable, Sendable {
     case tlv, der, command, response
     case applicationTemplate, cardCapability, chuid, discovery, keyHistory, printedInformation, securityObject
@@ -19,15 +19,15 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case frame, hello, helloAnswer, call, answer
     case hostRequest, hostAnswer, hostQuestion, hostReply, promptAbilities
 
-    /// What an input did that it should not.
+    /// An input that violates a condition.
     public struct Finding: Error, CustomStringConvertible {
-        /// The input, and what came of it.
+        /// The input and its result.
         public let description: String
     }
 
     /// Runs the code on an input.
     ///
-    /// - Throws: ``Finding`` where what must hold does not.
+    /// - Throws: ``Finding`` where a condition does not hold.
     public func run(_ input: [UInt8]) throws(Finding) {
         switch self {
         case .tlv: try expect(DataObjects.rewritten(input, .card), ifAny: input)
@@ -68,7 +68,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         }
     }
 
-    /// The fields and the secrets of a message: the first byte of the input is the number of bytes of the secrets, which are last.
+    /// The fields and the secrets of a message. The first byte of the input is the length of the secrets, which are last.
     private static func parts(of input: [UInt8]) -> (fields: [UInt8], lane: [UInt8]) {
         let rest = input.dropFirst()
         let count = min(Int(input.first ?? 0), rest.count)
@@ -80,7 +80,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         return [UInt8(clamping: lane.count)] + message.bytes + lane
     }
 
-    /// A message that is read is written again as it was.
+    /// Checks that a message is written again as it was read.
     private func expectSame(
         _ input: [UInt8], _ rewritten: ([UInt8], consuming Secret) -> MessageWriter?
     ) throws(Finding) {
@@ -93,7 +93,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         throw Finding(description: "\(self): \(Hex.encode(input)) came out as \(Hex.encode(output))")
     }
 
-    /// What was read of a URI is written, and that has to come out as it went in.
+    /// Checks that a URI, once read and written, is written the same way again.
     private func rewrite(_ input: [UInt8]) throws(Finding) {
         guard let text = String(validating: input, as: UTF8.self), let uri = try? PKCS11URI(text) else { return }
         _ = try? uri.pinFile()
@@ -113,15 +113,15 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     }
 }
 
-/// Data objects with others inside, as the fuzz target for them walks through them.
+/// Nested data objects, for the fuzz targets that read them.
 private enum DataObjects {
-    /// All of them written again, or nil where one of them, however deep, is malformed.
+    /// All objects written again; nil where one of them, however deep, is malformed.
     static func rewritten(_ bytes: [UInt8], _ rules: TLVRules) -> [UInt8]? {
         var reader = TLVReader(bytes, rules)
         return (try? reader.all()).flatMap { try? $0.map(rewritten).reduce([], +) }
     }
 
-    /// All of them written in the one form that DER has, or nil where one of them is malformed.
+    /// All objects written in the canonical form of DER; nil where one of them is malformed.
     static func canonical(_ bytes: [UInt8]) -> [UInt8]? {
         var reader = TLVReader(bytes, .der)
         return (try? reader.all())?.flatMap { TLV($0.tag, $0.value).encoded() }

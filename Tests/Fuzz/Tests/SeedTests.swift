@@ -3,13 +3,13 @@ import FuzzTargets
 import TestSupport
 import Testing
 
-/// The inputs that fuzzing starts from, and those that it once found, in every test run.
+/// Runs the seeds of fuzzing, and the inputs that it has found, in every test run.
 @Suite struct SeedTests {
     private static let folder = Program.packageRoot.appending(path: "Tests/Fuzz/Seeds")
 
     @Test func thereAreSeedsForEachTargetAndForNothingElse() throws {
         let folders = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path(percentEncoded: false))
-        // Those of the module run in ModuleTests and FalseHostTests: programs in C call it.
+        // The module's seeds run in ModuleTests and FalseHostTests, by programs in C.
         #expect(folders.sorted() == (FuzzTarget.allCases.map(\.rawValue) + ["module", "falseHost"]).sorted())
     }
 

@@ -38,7 +38,7 @@ final class ClientCard: Sendable {
         return result.description
     }
 
-    // MARK: - OpenSSL, which judges
+    // MARK: - Checks by OpenSSL
 
     /// Runs `openssl`, which has to succeed.
     @discardableResult

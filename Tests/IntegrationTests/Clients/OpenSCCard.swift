@@ -35,8 +35,8 @@ struct OpenSCCard {
         return try card.holder.run(["env"] + variables + ["piv-tool", "--admin", "M:9B:03"] + arguments).description
     }
 
-    /// Has the card generate a key. OpenSC 0.23 with OpenSSL 3 cannot write the public key that the card answers with, and
-    /// fails; its trace has it all the same.
+    /// Has the card generate a key. OpenSC 0.23 with OpenSSL 3 fails to write the public key of the card's answer, which is
+    /// taken from its trace instead.
     private func generate(_ reference: String, _ algorithm: String) throws {
         let trace = try administer(["--genkey", "\(reference):\(algorithm)"], trace: 3)
         let answer = try #require(Self.answer(to: "00 47 00", in: trace), "\(trace)")

@@ -213,7 +213,7 @@ private struct YubicoCard {
         return certificate
     }
 
-    /// A digest as long as the curve: the tool sends a shorter one as it is, and the card wants all of it.
+    /// A digest as long as the curve: the tool does not pad a shorter one, which the card refuses.
     func digest(for algorithm: String) -> String { algorithm == "ECCP384" ? "SHA384" : "SHA256" }
 
     func blockPIN() throws {

@@ -40,7 +40,7 @@ final class BrowserHome: Sendable {
         ]) { $1 }
     }
 
-    /// Each page has a name of its own for the server, so that no page is loaded over the connection of another one.
+    /// The URL of a page. Each has its own host name, so that no page is loaded over the connection of another one.
     func url(_ page: Int) -> String { "https://page\(page).localhost:\(port)/page\(page)" }
 
     /// Makes a database of NSS that trusts the test's authority and knows of the module.
@@ -52,7 +52,8 @@ final class BrowserHome: Sendable {
         try home.succeed(["modutil", "-dbdir", path, "-add", "TokenKit", "-libfile", ConsumerHome.module, "-force"])
     }
 
-    /// Waits until the server has answered a request for a page, and returns whose certificate it saw; nil for none.
+    /// Waits until the server has answered a request for a page, and returns the name in the client's certificate; nil without
+    /// one.
     func visitor(of page: Int, at location: SourceLocation = #_sourceLocation) throws -> String? {
         var line: Substring?
         eventually {

@@ -5,7 +5,7 @@ import VirtualCard
 
 /// Browsers show a server certificates of a card and of a keychain, and outlive the card's removal.
 @Suite struct BrowserTests {
-    /// Its pages want an RSA key and one on a curve in turn.
+    /// Pages use an RSA key and an EC key in turn.
     @Test(arguments: ConsumerToken.allCases) func chromiumLogsIn(token: ConsumerToken) throws {
         let person = try BrowserHome(token, [.authentication: "rsa:2048", .retired1: "ec:P-256"])
         try logIn(person, token, with: Chromium(person, choosing: ["Alice 9A", "Alice 82"])) {
@@ -68,8 +68,8 @@ private struct Chromium: Browser {
     private let person: BrowserHome
     private let debugger: String
 
-    /// - Parameter subjects: The common names of the certificates that are shown, without a question, for one page after the other.
-    ///   Organisations set them by policy (AutoSelectCertificateForUrls), which is the whole machine's; profiles keep them too.
+    /// - Parameter subjects: The common names of the certificates that are shown without a question, for one page after the other.
+    ///   The policy AutoSelectCertificateForUrls would set them for the whole machine; the profile has them as well.
     init(_ person: BrowserHome, choosing subjects: [String]) throws {
         self.person = person
         let folder = person.home.folder
@@ -90,7 +90,7 @@ private struct Chromium: Browser {
             "chromium", "--no-sandbox", "--user-data-dir=\(profile)", "--no-first-run", "--disable-gpu",
             "--password-store=basic", "--remote-debugging-port=0", "about:blank",
         ]
-        // A port and, after it, a path.
+        // The file has a port and, on the next line, a path.
         var port: Substring?
         service = try person.home.serve(command, person.environment, named: "chromium") {
             let text = try? String(contentsOfFile: profile + "/DevToolsActivePort", encoding: .utf8)

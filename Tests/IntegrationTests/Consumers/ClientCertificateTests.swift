@@ -3,7 +3,7 @@ import SystemCrypto
 import TestSupport
 import Testing
 
-/// Programs show a server that demands it who they are, with a card's certificate and key.
+/// Programs authenticate to a server with a card's certificate and key.
 @Suite struct ClientCertificateTests {
     static let versions = ["1.2", "1.3"]
 
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// GnuTLS presents its PIN again to a key that wants it each time.
+    /// GnuTLS presents the PIN again for a key that needs it each time.
     @Test(arguments: OpenSSHTests.kinds, versions) func gnuTLSConnects(kind: KeyKind, version: String) throws {
         let server = try DemandingServer(kind)
         for (reference, identifier) in [("9A", "01"), ("9C", "02")] {
@@ -69,13 +69,13 @@ import Testing
     }
 }
 
-/// A server that demands a certificate of the card's authority, and shows whom it speaks with.
+/// A server that demands a certificate of the card's authority, and prints the client's.
 private struct DemandingServer {
     let engine: EngineCard
     let service: ConsumerService
     let port: Int
 
-    /// The server's certificate, which clients are to trust.
+    /// The server's certificate, which clients have to trust.
     let certificate: String
 
     init(_ kind: KeyKind) throws {

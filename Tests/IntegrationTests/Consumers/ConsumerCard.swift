@@ -5,13 +5,13 @@ import TestSupport
 import Testing
 import VirtualCard
 
-/// A card with certificates of an authority, a home without anything in it, and the module: what a program is given that is
-/// to use the one through the other.
+/// The environment of a program that uses a card through the module: a card with certificates of an authority, an empty home,
+/// and the module.
 final class ConsumerCard: ProgramsOfAConsumer, Sendable {
     let holder: DaemonWithCard
     let folder: TemporaryFolder
 
-    /// What every program finds in its environment.
+    /// The environment of every program.
     let environment: [String: String]
 
     static let pin = "123456"
@@ -20,7 +20,7 @@ final class ConsumerCard: ProgramsOfAConsumer, Sendable {
     static let label = "YubiKey 5 7654321"
     static let token = "pkcs11:token=YubiKey%205%207654321"
 
-    /// The module as it was built, without symbolic links on the way: ssh-agent compares paths.
+    /// The path of the built module without symbolic links, because ssh-agent compares paths.
     static let module = URL(filePath: Program.module).resolvingSymlinksInPath()
         .path(percentEncoded: false)
 
@@ -29,8 +29,8 @@ final class ConsumerCard: ProgramsOfAConsumer, Sendable {
     /// - Parameters:
     ///   - keys: The kind of key at each reference; "9A" has its certificate in "9A.pem", the authority its own in "ca.pem".
     ///   - objects: Data objects of the card, by the names of a ``CardImage``'s files.
-    ///   - driver: What stands before vpcd; nil for nothing.
-    ///   - variables: What programs find in their environment beside what they need.
+    ///   - driver: A driver in front of vpcd; nil for none.
+    ///   - variables: Further environment variables of programs.
     init(
         _ keys: KeyValuePairs<String, KeyKind>, profile: CardProfile = .yubiKey57, objects: [String: [UInt8]] = [:],
         driver: PrivatePCSCD.ReaderDriver? = nil, variables: [String: String] = [:]
@@ -116,7 +116,7 @@ private struct Authority {
         certificate = try builder.selfSigned(by: key)
     }
 
-    /// A certificate for every use, so that only what the module does decides.
+    /// A certificate for every use, so that only the module's behaviour matters.
     func issue(_ publicKey: PublicKey, named name: String) throws -> Certificate {
         var builder = try CertificateBuilder(
             commonName: name, publicKey: publicKey, notBefore: now - day, notAfter: now + 29 * day)
@@ -128,7 +128,7 @@ private struct Authority {
 // MARK: - The PIN
 
 extension ConsumerCard {
-    /// How many wrong PINs the card takes yet.
+    /// The number of tries left for the PIN.
     var triesLeft: Int {
         get throws {
             let status = try succeed(["yubico-piv-tool", "--reader=Virtual", "-a", "status"])
@@ -137,7 +137,7 @@ extension ConsumerCard {
         }
     }
 
-    /// Writes "pinentry", a program that notes what it is asked, and when it is started.
+    /// Writes "pinentry", a program that records its starts and the questions that it is asked.
     ///
     /// - Parameter answer: a line of the Assuan protocol; the PIN if left out.
     func writePinentry(answering answer: String = "D \(pin)\nOK") throws {
@@ -158,10 +158,10 @@ extension ConsumerCard {
             """)
     }
 
-    /// How often pinentry was started so far.
+    /// The number of times that pinentry was started so far.
     var pinentryStarts: Int { get throws { try text("starts").split(separator: "\n").count } }
 
-    /// What pinentry was asked so far.
+    /// The questions that pinentry was asked so far.
     var pinentryQuestions: [String] {
         get throws { try text("questions").split(separator: "\n").map(String.init) }
     }

@@ -1,4 +1,4 @@
-/// Files of the kinds that people sign, as small as programs take them.
+/// Files of the kinds that people sign, as small as programs accept.
 enum ConsumerFiles {
     /// One page with one word.
     static let pdf: String = {

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 import VirtualCard
 
-/// What a program that uses the module finds on the machine of a person with a card: a card in the reader, with certificates
-/// of an authority that is known here, and a home.
+/// The machine of a person with a card, for a program that uses the module: a card in the reader, with certificates of the
+/// test's authority, and a home.
 final class ConsumerHome: ProgramsOfAConsumer, Sendable {
     let holder: DaemonWithCard
     let folder: TemporaryFolder
@@ -14,7 +14,7 @@ final class ConsumerHome: ProgramsOfAConsumer, Sendable {
     static let tokenLabel = "YubiKey 5 7654321"
     static let module = Program.module
 
-    /// Where `Scripts/prerequisites` puts what is not to be installed.
+    /// The folders in which `Scripts/prerequisites` puts programs that are not installed.
     static let unpacked = built("unpacked")
     static let python = built("python")
 
@@ -23,9 +23,9 @@ final class ConsumerHome: ProgramsOfAConsumer, Sendable {
     }
 
     /// - Parameters:
-    ///   - keys: what the card is to have, such as `rsa:2048` and `ec:P-384`.
-    ///   - subject: whom the certificate of a key names, as OpenSSL takes it.
-    ///   - revocations: the extension that says where revocations are published, if they are.
+    ///   - keys: the kinds of the card's keys, such as `rsa:2048` and `ec:P-384`.
+    ///   - subject: the subject of a key's certificate, in OpenSSL's form.
+    ///   - revocations: the extension that says where revocations are published; empty for none.
     init(
         _ keys: KeyValuePairs<CardSlotName, String>,
         subject: (CardSlotName) -> String = { "/O=Test/CN=Alice \($0)" }, revocations: String = ""
@@ -53,7 +53,7 @@ final class ConsumerHome: ProgramsOfAConsumer, Sendable {
 
     // MARK: - Programs
 
-    /// What programs run with: a home of their own, and the module's calls in a file.
+    /// The environment of programs: their own home, and a file for the log of the module's calls.
     var environment: [String: String] {
         let home = folder.path("home")
         return holder.daemon.environment.merging([
@@ -63,7 +63,7 @@ final class ConsumerHome: ProgramsOfAConsumer, Sendable {
         ]) { $1 }
     }
 
-    // MARK: - What the module did
+    // MARK: - The module's calls
 
     /// The results of one of the module's functions since ``forgetCalls()``, in their order.
     func calls(_ function: String) throws -> [String] {
@@ -88,7 +88,7 @@ enum CardSlotName: String, Sendable, CustomStringConvertible {
     case cardAuthentication = "9E"
     case retired1 = "82"
 
-    /// What a card's folder calls its files.
+    /// The name of the slot's files in a card's folder.
     var file: String {
         switch self {
         case .authentication: "auth-9a"
@@ -124,7 +124,7 @@ enum CardSlotName: String, Sendable, CustomStringConvertible {
     var description: String { rawValue }
 }
 
-/// The files of a certification authority, which OpenSSL makes: what judges the module is not made by it.
+/// The files of a certification authority. OpenSSL makes them, so that the module does not make the tests of itself.
 struct CertificateFiles {
     private let folder: TemporaryFolder
 
@@ -139,7 +139,7 @@ struct CertificateFiles {
 
         """
 
-    /// poppler 22 finds a certificate trusted only if it says where revocations are published, although it asks nobody there.
+    /// poppler 22 trusts a certificate only if it says where revocations are published, although it does not look there.
     static let revocations = "crlDistributionPoints=URI:http://revocations.invalid/ca.crl\n"
 
     func makeAuthority() throws {
@@ -187,11 +187,12 @@ final class ServerProcess: Sendable {
     private let process: ChildProcess
     private let output: String
 
-    /// Starts it; when this returns, it has said that it is ready.
+    /// Starts the program, and waits until it reports that it is ready.
     ///
     /// - Parameters:
-    ///   - readiness: what matches in its output, and what it captures, if anything, is returned by ``greeting``.
-    ///   - folder: where its output goes.
+    ///   - readiness: the expression that matches in the output once the program is ready. ``greeting`` is what it captures, if
+    ///     anything.
+    ///   - folder: the folder for the output.
     init(
         _ command: [String], environment: [String: String], ready readiness: String, in folder: TemporaryFolder
     ) throws {
@@ -219,7 +220,7 @@ final class ServerProcess: Sendable {
         process.wait()
     }
 
-    /// What it told about itself: the last group of the expression.
+    /// The text that the last group of the expression has captured.
     let greeting: String
 
     struct NotReady: Error {

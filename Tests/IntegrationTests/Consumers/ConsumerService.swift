@@ -5,7 +5,7 @@ import TestSupport
 final class ConsumerService: Sendable {
     private let process: ChildProcess
 
-    /// Starts it, its output and errors going to a file.
+    /// Starts the program, with its output and errors in a file.
     init(_ command: [String], environment: [String: String], output: String) throws {
         let input = open("/dev/null", O_RDONLY | O_CLOEXEC)
         let log = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
@@ -18,7 +18,7 @@ final class ConsumerService: Sendable {
 
     deinit {
         kill(process.identifier, SIGTERM)
-        // One that does not heed it must not keep the tests from ending.
+        // A program that ignores the signal must not keep the tests from ending.
         eventually(within: 5) { !isRunning }
         kill(process.identifier, SIGKILL)
         process.wait()
@@ -26,14 +26,14 @@ final class ConsumerService: Sendable {
 
     var identifier: pid_t { process.identifier }
 
-    /// Whether it has not ended by itself.
+    /// Whether the program has not ended.
     var isRunning: Bool {
         var information = siginfo_t()
         let result = waitid(P_PID, id_t(process.identifier), &information, WEXITED | WNOHANG | WNOWAIT)
         return result == 0 && information.si_signo == 0
     }
 
-    /// It ended, or nobody could reach it.
+    /// The service has ended, or cannot be reached.
     struct NotServing: Error {
         let name: String
         let log: String
@@ -42,7 +42,7 @@ final class ConsumerService: Sendable {
 
 /// Ports of 127.0.0.1, and sockets in the file system.
 enum Loopback {
-    /// A port that nobody listens at.
+    /// A port at which no process listens.
     static func unusedPort() throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { close(descriptor) }
@@ -56,10 +56,10 @@ enum Loopback {
         return Int(UInt16(bigEndian: address.sin_port))
     }
 
-    /// Whether somebody listens at a port.
+    /// Whether a process listens at a port.
     static func accepts(_ port: Int) -> Bool { connects(AF_INET, address(of: port)) }
 
-    /// Whether somebody listens at a socket.
+    /// Whether a process listens at a socket.
     static func accepts(_ path: String) -> Bool {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)

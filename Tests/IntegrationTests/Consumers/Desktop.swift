@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A screen that nobody sees, with a keyboard.
+/// An invisible screen with a keyboard.
 final class Desktop: Sendable {
     private let server: ServerProcess
 
@@ -12,10 +12,10 @@ final class Desktop: Sendable {
             ready: "([0-9]+)\n", in: folder)
     }
 
-    /// What programs need in their environment to appear there.
+    /// The environment of programs that appear on this screen.
     var environment: [String: String] { ["DISPLAY": ":\(server.greeting)"] }
 
-    /// Answers a dialog as a person does: types a line into it, and waits until it is gone.
+    /// Answers a dialog as a person does: types a line into it, and waits until the dialog is gone.
     func type(_ line: String, into title: String, at location: SourceLocation = #_sourceLocation) throws {
         var window: String?
         eventually {
@@ -23,7 +23,7 @@ final class Desktop: Sendable {
             return window != nil
         }
         var answered = try #require(window, "no window \(title)", sourceLocation: location)
-        // A window can be there before it takes keys. What it took then is a PIN that is too short, and it asks again.
+        // A window may be there before it takes keys. The PIN that it gets is too short then, and it asks again.
         for _ in 0..<5 {
             _ = try xdotool("windowfocus", "--sync", answered, "key", "--clearmodifiers", "ctrl+a")
             _ = try xdotool("type", line)
@@ -36,10 +36,10 @@ final class Desktop: Sendable {
         Issue.record("\(title) does not go away", sourceLocation: location)
     }
 
-    /// Whether there is a window.
+    /// Whether there is a window with a title.
     func shows(_ title: String) -> Bool { window(title) != nil }
 
-    /// The number of a window.
+    /// The number of the window with a title.
     private func window(_ title: String) -> String? {
         let found = try? xdotool("search", "--onlyvisible", "--name", "^\(title)")
         return found?.text.split(separator: "\n").first.map(String.init)

@@ -3,9 +3,9 @@ import SystemCrypto
 import TestSupport
 import Testing
 
-/// OpenSSL uses a card's keys through the module and libp11's engine. What it makes is checked without either.
+/// OpenSSL uses a card's keys through the module and libp11's engine. Its results are checked without either.
 @Suite struct EngineTests {
-    /// On a curve 9D agrees on secrets, and signs nothing.
+    /// An EC key in 9D is for key agreement, and does not sign.
     private static let signers = OpenSSHTests.kinds.flatMap { kind in
         if case .rsa = kind { [(kind, "9A"), (kind, "9D")] } else { [(kind, "9A"), (kind, "9E")] }
     }
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    /// libp11 asks a person for the PIN of such a key, whatever the URI says.
+    /// libp11 asks a person for the PIN of such a key, even if the URI has the PIN.
     @Test(arguments: OpenSSHTests.kinds) func signsWithAKeyThatWantsThePINEachTime(kind: KeyKind) throws {
         let engine = try EngineCard(["9C": kind])
         let command =
@@ -104,7 +104,7 @@ import Testing
         try engine.expectSignature(by: "9C")
     }
 
-    /// Nobody is at a terminal where the module asks by itself.
+    /// The module asks by itself, without a terminal.
     @Test(arguments: OpenSSHTests.kinds) func signsWithSuchAKeyWhereTheModuleAsks(kind: KeyKind) throws {
         let engine = try EngineCard(["9C": kind])
         try engine.card.writePinentry()
@@ -117,7 +117,7 @@ import Testing
                 ], prompt)
         try engine.expectSignature(by: "9C")
         #expect(try engine.card.pinentryQuestions.count == 1)
-        // Once to see whether it can be.
+        // One start may be the check whether pinentry works.
         #expect(try engine.card.pinentryStarts <= 2)
     }
 
@@ -133,7 +133,7 @@ import Testing
         #expect(try engine.card.pinentryQuestions.count == 1)
     }
 
-    /// The engine is OpenSSL's default then, also for what the module computes with OpenSSL.
+    /// The engine becomes OpenSSL's default, also for computations of the module with OpenSSL.
     @Test(arguments: OpenSSHTests.kinds) func usesKeysOfAKeychain(kind: KeyKind) throws {
         let engine = try EngineCard(["9A": .ecP256])
         let card = engine.card
@@ -168,7 +168,7 @@ struct EngineCard {
 
     static let variables = ["PKCS11_MODULE_PATH": ConsumerCard.module]
 
-    /// What makes OpenSSL take a key from the engine.
+    /// The options that make OpenSSL take a key from the engine.
     static let form = ["-engine", "pkcs11", "-keyform", "engine"]
 
     init(_ keys: KeyValuePairs<String, KeyKind>) throws {

@@ -3,7 +3,7 @@ import SystemCrypto
 import TestSupport
 import Testing
 
-/// GnuTLS's tool lists, exports and tries what is on a card.
+/// GnuTLS's tool lists, exports and tests a card's objects.
 @Suite struct GnuTLSTests {
     private static let pin = ["GNUTLS_PIN": ConsumerCard.pin]
 
@@ -46,7 +46,7 @@ import Testing
         #expect(whole.contains("Label: Security Object") && whole.contains("Label: Printed Information"), "\(whole)")
     }
 
-    /// 9E wants no PIN and is listed without a login; the tool logs in all the same to look at it.
+    /// 9E needs no PIN and is listed without a login; the tool logs in anyway to look at it.
     @Test(arguments: [([], 1), (["--login"], 3)]) func listsEverything(options: [String], privateKeys: Int) throws {
         let card = try ConsumerCard(["9A": .ecP256, "9C": .ecP256, "9E": .ecP256])
         let command = ["p11tool", "--provider", ConsumerCard.module] + options + ["--list-all", ConsumerCard.token]

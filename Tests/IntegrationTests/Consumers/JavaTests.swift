@@ -17,7 +17,7 @@ import Testing
         #expect(try java.home.calls("C_Login") == ["CKR_PIN_INCORRECT"])
     }
 
-    /// Java does not log in a second time for the key that wants the PIN each time: the login right before it counts.
+    /// Java does not log in a second time for the key that needs the PIN each time: the login right before counts.
     @Test(arguments: [
         (CardSlotName.authentication, "rsa:2048", "SHA256withRSA", [String]()),
         (.authentication, "rsa:2048", "RSASSA-PSS", ["-sigalg", "RSASSA-PSS"]),

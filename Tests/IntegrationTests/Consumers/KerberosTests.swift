@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A Kerberos ticket for a card (PKINIT), through the module. `kinit` knows RSA keys alone, and loads the module twice.
+/// A Kerberos ticket for a card (PKINIT), through the module. `kinit` supports only RSA keys, and loads the module twice.
 @Suite struct KerberosTests {
     @Test func givesTheOwnerOfTheCardATicket() throws {
         let realm = try KerberosRealm()
@@ -14,7 +14,7 @@ import Testing
         #expect(try realm.home.calls("C_Login") == ["CKR_OK"])
     }
 
-    /// The next prompt tells that tries were lost, as the token's flags do.
+    /// The next prompt says that tries were lost, by the token's flags.
     @Test func refusesAWrongPINAndWarnsAfterIt() throws {
         let realm = try KerberosRealm()
         let first = try realm.home.fail(realm.kinit("alice"), realm.variables, input: "999999\n")

@@ -7,7 +7,7 @@ import Testing
     private static let tokenctl = Program.command
     private static let password = "secret"
 
-    /// A home with a keychain, the one token that programs are shown.
+    /// A home with a keychain, the only token that programs see.
     private let card: ConsumerCard
 
     init() throws {
@@ -55,7 +55,7 @@ import Testing
     @Test func ofSecretKeysWithPKCS11ToolWhichBringsWrapsAndUnwrapsThemToo() throws {
         try pkcs11Tool("--keygen", "--key-type", "AES:32", "--id", "07", "--label", "generated")
         try encrypt("07")
-        // What SP 800-38A encrypts to 7649abac… comes of the key that is brought.
+        // With the imported key the plaintext of SP 800-38A encrypts to 7649abac….
         try card.folder.write("aes.key", [UInt8](hex: "2b7e151628aed2a6abf7158809cf4f3c"))
         try pkcs11Tool(
             "--write-object", card.path("aes.key"), "--type", "secrkey", "--key-type", "AES:16", "--id", "08",
@@ -92,7 +92,7 @@ import Testing
         try card.succeed([Self.tokenctl, "sign", "--key", uri, "-o", card.path("signature"), card.path("message")])
     }
 
-    /// Java makes a key, a certificate of it, and names both by the alias.
+    /// Java makes a key and its certificate, and names both by the alias.
     @Test func withJavaWhichSignsWithThem() throws {
         let slots = try card.succeed(["pkcs11-tool", "--module", ConsumerCard.module, "--list-token-slots"])
         let slot = try #require(slots.firstMatch(of: /Slot 0 \(0x([0-9a-f]+)\)/).flatMap { Int($0.1, radix: 16) })

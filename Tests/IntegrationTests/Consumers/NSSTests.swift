@@ -4,20 +4,20 @@ import Testing
 
 /// NSS, with which browsers and mail programs use cards, uses the module.
 @Suite struct NSSTests {
-    /// The certificates are to be had without a login, although `modutil` is not told that the token is "friendly": the token
-    /// says so itself, by its profile object, which NSS asks for through the 3.0 interface.
+    /// Certificates are readable without a login, although `modutil` is not told that the token is "friendly": the token says so
+    /// itself, by its profile object, which NSS asks for through the 3.0 interface.
     @Test func listsCertificatesWithoutALogin() throws {
         let home = try ConsumerHome([.authentication: "rsa:2048", .signature: "ec:P-256", .retired1: "ec:P-384"])
         let nss = try NSSDatabase(home)
         let listing = try home.succeed(["certutil", "-L", "-d", nss.path, "-h", "all"])
         for slot in [CardSlotName.authentication, .signature, .retired1] {
-            // u: there is a private key for it.
+            // u: there is a private key for the certificate.
             #expect(listing.contains(try Regex("\(nss.nickname(slot)) +u,u,u")), "\(listing)")
         }
         #expect(try home.calls("C_Login").isEmpty)
     }
 
-    /// NSS takes certificates of one subject for one person's, and finds them by their labels.
+    /// NSS groups certificates of one subject, and finds them by their labels.
     @Test func keepsCertificatesOfOneSubjectApart() throws {
         let home = try ConsumerHome(
             [.authentication: "rsa:2048", .signature: "ec:P-256", .management: "rsa:2048"],
@@ -52,7 +52,7 @@ import Testing
         #expect(try home.calls("C_Login") == ["CKR_PIN_INCORRECT"])
     }
 
-    /// The key that wants the PIN each time gets it from NSS, which logs in a second time.
+    /// NSS logs in a second time for the key that needs the PIN each time.
     @Test(arguments: [CardSlotName.authentication, .signature, .retired1], ["tls1.2", "tls1.3"])
     func showsAServerItsCertificate(slot: CardSlotName, version: String) throws {
         let home = try ConsumerHome([.authentication: "rsa:2048", .signature: "ec:P-256", .retired1: "ec:P-384"])
@@ -99,8 +99,8 @@ import Testing
         #expect(read.contains("what is said"))
     }
 
-    /// poppler signs twice, the first time to learn how long a signature is. For a key that wants the PIN each time NSS asks it for the
-    /// PIN once more, for which it has no answer but an empty one.
+    /// poppler signs twice, the first time to learn the length of a signature. For a key that needs the PIN each time NSS asks
+    /// poppler for the PIN once more, and gets an empty one.
     @Test(
         arguments: [CardSlotName.authentication, .signature, .management, .retired1],
         ["rsa:2048", "ec:P-256"])
@@ -110,7 +110,7 @@ import Testing
         let signed = home.folder.path("out.pdf")
         var (tries, result) = (0, try nss.sign(with: slot, to: signed))
         tries += 1
-        // ECDSA signatures in DER have several lengths, and poppler gives up where the second is not as long as the first.
+        // ECDSA signatures in DER have different lengths, and poppler fails if the second is not as long as the first.
         while kind.hasPrefix("ec"), result.status != 0, tries < 40 {
             result = try nss.sign(with: slot, to: signed)
             tries += 1
@@ -120,13 +120,13 @@ import Testing
         #expect(report.contains("Signature is Valid"), "\(report)")
         #expect(report.contains("Certificate is Trusted"), "\(report)")
         #expect(report.contains("CN=Alice \(slot),O=Test"))
-        // Each signature is made, whatever poppler makes of it, and no login is refused.
+        // Each signature is made, even if poppler fails, and no login is refused.
         #expect(try home.calls("C_Sign") == Array(repeating: "CKR_OK", count: 2 * tries))
         let logins = slot == .signature ? 3 : 1
         #expect(try home.calls("C_Login") == Array(repeating: "CKR_OK", count: logins * tries))
     }
 
-    /// poppler has a password for one token, and there is none to be set for the keychain beside the card.
+    /// poppler takes a password for one token only, so that it has none for the keychain beside the card.
     @Test(arguments: [false, true]) func signsADocument(besideAKeychain: Bool) throws {
         let home = try ConsumerHome([.authentication: "rsa:2048"], revocations: CertificateFiles.revocations)
         let variables = besideAKeychain ? ["TOKENKIT_PKCS11_TOKENS": ""] : [:]
@@ -167,7 +167,7 @@ struct NSSDatabase {
         try home.forgetCalls()
     }
 
-    /// What NSS calls the certificate of a key.
+    /// NSS's name of a key's certificate.
     func nickname(_ slot: CardSlotName) -> String { "\(ConsumerHome.tokenLabel):\(slot.label)" }
 
     /// Has `pdfsig` sign a document.
@@ -182,14 +182,15 @@ struct NSSDatabase {
             ], variables)
     }
 
-    /// What `pdfsig` thinks of a document's signatures.
+    /// The report of `pdfsig` about a document's signatures.
     func report(on document: String) throws -> String {
         try home.succeed(["pdfsig", "-nssdir", path, "-no-ocsp", document])
     }
 }
 
 extension ConsumerHome {
-    /// A TLS server that answers nobody who has no certificate of the authority, and tells whom it sees. Its greeting is its port.
+    /// A TLS server that answers only clients with a certificate of the authority, and prints their names. Its greeting is its
+    /// port.
     func demandingServer() throws -> ServerProcess {
         try CertificateFiles(folder).issue(
             "server", "ec:P-256", subject: "/CN=localhost",

@@ -3,7 +3,7 @@ import SystemCrypto
 import TestSupport
 import Testing
 
-/// A web server has its key in the module: the master loads it, and the workers, which are forked from it, sign.
+/// A web server has its key in the module: the master loads the key, and the workers, which it forks, sign.
 @Suite struct NginxTests {
     @Test(arguments: OpenSSHTests.kinds) func workersSignWithTheKeyThatTheMasterLoaded(kind: KeyKind) throws {
         let server = try NginxServer(ServerKey(.card, kind), workers: 2)
@@ -27,7 +27,7 @@ import Testing
         #expect(!calls.contains { $0.hasPrefix(master) && $0.contains(" C_Sign ") })
     }
 
-    /// At a reload the master loads the key again and starts a worker; for a worker that exits it only starts another one.
+    /// For a reload the master loads the key again and starts a worker; if a worker exits, it only starts another one.
     @Test func reloadsAndLosesWorkersFiftyTimesWithAKeyOfAKeychain() throws {
         let server = try NginxServer(ServerKey(.keychain, .rsa(bits: 2048)), workers: 1)
         let card = server.key.card

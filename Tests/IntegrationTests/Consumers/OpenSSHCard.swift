@@ -9,7 +9,7 @@ final class OpenSSHCard: Sendable {
 
     /// Keys at 9A and 9C, "9A.pub" and "9C.pub" their public halves.
     ///
-    /// - Parameter answer: What the program says that is asked for the PIN.
+    /// - Parameter answer: The answer of the program that is asked for the PIN.
     init(_ kind: KeyKind, signing: KeyKind? = nil, answer: String = ConsumerCard.pin) throws {
         card = try ConsumerCard(["9A": kind, "9C": signing ?? kind])
         try card.folder.writeProgram("askpass", "echo \"$1\" >>'\(card.path("asked"))'; echo \(answer)")
@@ -19,10 +19,10 @@ final class OpenSSHCard: Sendable {
         try card.folder.write("9C.pub", keys[1] + "\n")
     }
 
-    /// What makes OpenSSH ask the program and no terminal.
+    /// The variables that make OpenSSH ask the program instead of a terminal.
     var asking: [String: String] { ["SSH_ASKPASS": card.path("askpass"), "SSH_ASKPASS_REQUIRE": "force"] }
 
-    /// What was asked so far.
+    /// The questions that the program was asked so far.
     var questions: [String] {
         (try? card.text("asked"))?.split(separator: "\n").map(String.init) ?? []
     }
@@ -31,7 +31,7 @@ final class OpenSSHCard: Sendable {
 
     /// Starts a server that lets this user in with one key.
     ///
-    /// - Parameter hostKey: what shows that it is the server: a key that an agent has, by its public half, instead of a file.
+    /// - Parameter hostKey: the server's own key, as a public half whose private half an agent has; nil for a key in a file.
     func startServer(admitting key: String, hostKey: (file: String, agent: Agent)? = nil) throws -> Server {
         try card.succeed(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", card.path("host")])
         let shown =
@@ -42,14 +42,14 @@ final class OpenSSHCard: Sendable {
                 [
                     "Port \(port)", "ListenAddress 127.0.0.1", "PidFile none",
                     "AuthorizedKeysFile \(card.path(key))", "StrictModes no", "UsePAM no", "PasswordAuthentication no",
-                    // Who looks if it is up connects often, and leaves without a word.
+                    // The check whether it is up connects often without a login.
                     "KbdInteractiveAuthentication no", "MaxStartups 1000",
                 ] + shown
             let command = [
                 "/usr/sbin/sshd", "-D", "-e", "-f",
                 try card.folder.write("sshd_config", settings.joined(separator: "\n") + "\n"),
             ]
-            // As root it wants a folder of the system's, which it gets in a namespace of its own.
+            // As root it needs a folder of the system, which it gets in its own namespace.
             guard getuid() == 0 else { return command }
             let prepare = "mount -t tmpfs tmpfs /run && mkdir /run/sshd && exec \"$@\""
             return ["unshare", "--mount", "sh", "-c", prepare, "sh"] + command
@@ -79,7 +79,7 @@ final class OpenSSHCard: Sendable {
             #expect(said.contains("Permission denied (publickey)"), "\(said)", sourceLocation: location)
         }
 
-        /// What both sides say.
+        /// The output of both sides.
         private func said(_ options: [String], _ variables: [String: String]) throws -> String {
             try card.run(command(options), variables).description + card.text("sshd.log")
         }

@@ -16,7 +16,7 @@ import VirtualCard
         #expect(
             keys.map { $0.split(separator: " ", maxSplits: 2).last } == ["PIV Authentication", "Digital Signature"])
         #expect(ssh.questions.isEmpty)
-        // They are the certificates' keys.
+        // The listed keys are those of the certificates.
         for reference in ["9A", "9C"] {
             let pem = try ssh.card.output(
                 of: ["ssh-keygen", "-e", "-m", "pkcs8", "-f", ssh.card.path("\(reference).pub")])
@@ -25,7 +25,7 @@ import VirtualCard
         }
     }
 
-    /// Digital Signature wants the PIN before each use, and ssh gives it once: the login counts for the signature after it.
+    /// Digital Signature needs the PIN before each use, and ssh gives it once: the login counts for the next signature.
     @Test(arguments: kinds, ["9A", "9C"])
     func signsIn(kind: KeyKind, reference: String) throws {
         let ssh = try OpenSSHCard(kind)
@@ -60,7 +60,7 @@ import VirtualCard
         #expect(ssh.questions == ["Enter passphrase for PKCS#11: "])
         #expect(try agent.add("-e", agent.module).contains("Card removed"))
         #expect(try ssh.card.fail(["ssh-add", "-l"], agent.variables).contains("no identities"))
-        // The module can be loaded again.
+        // The module can be loaded a second time.
         try agent.add("-s", agent.module)
         try agent.sign(with: "9A.pub")
     }
@@ -110,7 +110,7 @@ import VirtualCard
         #expect(try ssh.card.text("known").contains("ecdsa-sha2-nistp256"))
     }
 
-    /// The agent knows no second PIN: with a key that wants one each time it refuses, and goes on with the others.
+    /// The agent cannot give a second PIN: it refuses a key that needs the PIN each time, and goes on with the others.
     @Test func agentGoesOnAfterAKeyThatItCannotUse() throws {
         let ssh = try OpenSSHCard(.ecP256)
         let agent = try ssh.startAgent()
@@ -127,7 +127,7 @@ import VirtualCard
         let agent = try ssh.startAgent([
             "TOKENKIT_PKCS11_PROMPT": "ssh-pkcs11-helper", "PINENTRY_PROGRAM": ssh.card.path("pinentry"),
         ])
-        // What ssh-add is told is of no use: it is not the PIN, and must not be tried as one.
+        // The answer to ssh-add is not the PIN, and must not be tried as one.
         try ssh.card.folder.writeProgram("askpass", "echo 000000")
         try agent.add("-s", agent.module)
         #expect(try ssh.card.pinentryQuestions.isEmpty)
@@ -173,7 +173,7 @@ import VirtualCard
     }
 }
 
-/// Git signs what it keeps with a card's key, as OpenSSH does.
+/// Git signs commits and tags with a card's key, through OpenSSH.
 @Suite struct GitTests {
     @Test(arguments: OpenSSHTests.kinds) func signsCommitsAndTags(kind: KeyKind) throws {
         let ssh = try OpenSSHCard(kind)

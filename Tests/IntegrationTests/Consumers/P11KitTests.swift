@@ -3,7 +3,7 @@ import SystemCrypto
 import TestSupport
 import Testing
 
-/// p11-kit shows the module to programs: in their own process, and in another one that only it speaks with.
+/// p11-kit shows the module to programs: in their own process, and in another process that only p11-kit talks to.
 @Suite struct P11KitTests {
     static let lines = ["module: \(ConsumerCard.module)", "remote: |p11-kit remote \(ConsumerCard.module)"]
 
@@ -37,7 +37,7 @@ import Testing
     @Test func signsThroughAServer() throws {
         let card = try ConsumerCard(["9A": .rsa(bits: 2048), "9C": .ecP256])
         let address = card.path("p11-kit")
-        // It says where it listens once it does; a connection that is only tried upsets the next one.
+        // The server prints its address once it listens. A test connection would disturb the next one.
         let server = try card.serve(
             [
                 "p11-kit", "server", "--foreground", "--provider", ConsumerCard.module, "-n", address,
@@ -61,7 +61,7 @@ import Testing
         _ card: ConsumerCard, _ reference: String, _ identifier: String, through module: PKCS11Module,
         _ variables: [String: String] = [:], _ configured: ([String]) -> [String]
     ) throws {
-        // Version 0.24 passes no ECDSA on that digests by itself.
+        // p11-kit 0.24 does not pass on ECDSA mechanisms that digest.
         let digest = ["openssl", "dgst", "-sha256", "-binary", "-out", card.path("digest"), card.path("message")]
         try card.succeed(digest)
         let (mechanism, input) = reference == "9A" ? ("SHA256-RSA-PKCS", "message") : ("ECDSA", "digest")
@@ -86,11 +86,11 @@ import Testing
 }
 
 extension ConsumerCard {
-    /// The command that runs another one where p11-kit knows one module alone.
+    /// The command that runs another one where p11-kit knows only one module.
     ///
     /// - Parameters:
-    ///   - name: what p11-kit calls the module.
-    ///   - configuration: what its file says.
+    ///   - name: the name of the module in p11-kit.
+    ///   - configuration: the text of the module's file.
     func configured(_ name: String, _ configuration: String, _ command: [String]) -> [String] {
         P11KitSettings.command(command, knowing: name, configuration, in: path("."))
     }

@@ -4,7 +4,7 @@ import Testing
 
 /// libpam-pkcs11 lets the owner of a card in, through the module. PAM runs with wrappers: the machine's own login is not touched.
 ///
-/// One at a time: what pam_wrapper keeps in /tmp has one letter for a name, and two that start at once take the same.
+/// One at a time: pam_wrapper names its folders in /tmp by one letter, and two that start at once take the same.
 @Suite(.serialized) struct PAMTests {
     @Test(arguments: ["rsa:2048", "ec:P-256"])
     func letsTheOwnerOfTheCardIn(kind: String) throws {
@@ -12,7 +12,7 @@ import Testing
         let answer = try login.home.succeed(login.command(for: "alice"), login.variables, input: "123456\n")
         #expect(answer.contains("Welcome YubiKey 5 7654321!"))
         #expect(answer.contains("successfully authenticated"))
-        // The key that is first in the card's order is used, which does not want the PIN each time.
+        // The card's first key is used, which does not need the PIN each time.
         #expect(try login.home.calls("C_Sign") == ["CKR_OK"])
     }
 
@@ -39,7 +39,7 @@ import Testing
     }
 }
 
-/// A service of PAM's that asks for a card, on a machine where Alice and Bob have accounts.
+/// A PAM service that asks for a card, on a machine where Alice and Bob have accounts.
 private struct PAMLogin {
     let home: ConsumerHome
     let variables: [String: String]
@@ -67,16 +67,15 @@ private struct PAMLogin {
         ]
     }
 
-    /// The module has to be root's, says pam_pkcs11. Whoever runs this without being root is that in the daemon's namespace, from
-    /// where, unlike from another one of his, the daemon's socket can be reached as well. The programs that lead there are not
-    /// to have the wrappers in them.
+    /// pam_pkcs11 requires a module that root owns. A user without root's rights is root in the daemon's namespace, in which the
+    /// daemon's socket can be reached as well. The programs that enter the namespace must not have the wrappers loaded.
     func command(for user: String) -> [String] {
         home.holder.daemon.command(entering: [
             "env", "LD_PRELOAD=libnss_wrapper.so:libpam_wrapper.so", "pamtester", "door", user, "authenticate",
         ])
     }
 
-    /// - Parameter module: one that belongs to who runs this, and that nobody else can write.
+    /// - Parameter module: a module that belongs to the user of the test, and that no other user can write.
     private static func configuration(_ folder: TemporaryFolder, _ module: String) -> String {
         """
         pam_pkcs11 {

@@ -14,8 +14,8 @@ import Testing
         #expect(!report.contains("ERR"), "\(report)")
     }
 
-    /// What OpenSC runs against its own module: threads that initialise it in both ways, and ask for slots and tokens, here while
-    /// the first one signs. Each asks for something at last: the tool calls it an error if a thread's last word is that another was first.
+    /// OpenSC's test of its own module: threads initialise it in both ways, and ask for slots and tokens, here while the first
+    /// one signs. Each thread ends with a request, since the tool counts a final CKR_CRYPTOKI_ALREADY_INITIALIZED as an error.
     @Test(arguments: [["INGI"], ["ILGISLT0"], ["ILGISLT0SLT0", "INGISLT0GIT0", "ILSLT0T0GISL", "INSLGIT0SLT0"]])
     func passesItsTestsOfThreads(threads: [String]) throws {
         let home = try ConsumerHome([.authentication: "rsa:2048"])
@@ -24,7 +24,7 @@ import Testing
                 + ["--test", "--login", "--pin", ConsumerHome.pin])
         #expect(report.contains("all threads have ended with CKR_OK"), "\(report)")
         #expect(report.contains("No errors"), "\(report)")
-        // Whoever comes first initialises the module, and each of the others is told.
+        // The first thread initialises the module, and all others get the error.
         let results = try home.calls("C_Initialize")
         #expect(results.filter { $0 == "CKR_OK" }.count == 1)
         #expect(results.filter { $0 == "CKR_CRYPTOKI_ALREADY_INITIALIZED" }.count == threads.count)
@@ -47,7 +47,7 @@ import Testing
         let card = try ConsumerCard(["9A": .ecP256], objects: objects)
         let tool = ["pkcs11-tool", "--module", ConsumerCard.module]
         let login = ["--login", "--pin", ConsumerCard.pin]
-        // The tool searches for everything, whatever it is to show: that looks for none that is not known to be there.
+        // The tool searches without a class, and such a search does not look for data objects that are not known to exist.
         let known = try card.succeed(tool + login + ["--list-objects", "--type", "data"])
         #expect(known.contains("'\(label)'") == (name == "chuid"), "\(known)")
         let read = tool + ["--read-object", "--type", "data", "--label", label, "-o", card.path("read")]

@@ -2,17 +2,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Whoever has programs run that use the module.
+/// An environment for programs that use the module.
 protocol ProgramsOfAConsumer {
-    /// What every program finds in its environment.
+    /// The environment of every program.
     var environment: [String: String] { get }
 
-    /// Their files.
+    /// The folder of the programs' files.
     var folder: TemporaryFolder { get }
 }
 
 extension ProgramsOfAConsumer {
-    /// Runs a program to its end, however that may be.
+    /// Runs a program to its end, with any exit status.
     func run(_ command: [String], _ variables: [String: String] = [:], input: String = "") throws -> ProgramResult {
         try Program.run(command, environment: environment.merging(variables) { $1 }, input: Array(input.utf8))
     }
@@ -43,7 +43,7 @@ extension ProgramsOfAConsumer {
 
     /// Starts a program that serves until the service is released.
     ///
-    /// - Parameter isReady: Whether it can be used; it is asked until it says so.
+    /// - Parameter isReady: Whether the service can be used; called until it returns true.
     func serve(
         _ command: [String], _ variables: [String: String] = [:], named name: String,
         isReady: () throws -> Bool
@@ -57,8 +57,7 @@ extension ProgramsOfAConsumer {
         return service
     }
 
-    /// Starts a program that serves on a port of 127.0.0.1. Should another program take the port before it does, it gets
-    /// another one.
+    /// Starts a program that serves on a port of 127.0.0.1. If another program takes the port first, it gets another port.
     func serve(
         named name: String, _ variables: [String: String] = [:], _ command: (Int) throws -> [String]
     ) throws -> (service: ConsumerService, port: Int) {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Programs in Python use the module: PyKCS11, which shows PKCS #11 as it is, and python-pkcs11, which wraps it.
+/// Programs in Python use the module: through PyKCS11, which exposes PKCS #11 directly, and python-pkcs11, which wraps it.
 ///
 /// The scripts beside this file hold the cases; each prints the name of a case that passes, and stops at one that does not.
 @Suite struct PythonTests {
@@ -23,8 +23,8 @@ import Testing
         #expect(report.contains("all cases passed"), "\(report)")
     }
 
-    /// The tests that come with python-pkcs11 pass, but for those that ask a card for what it cannot do:
-    /// Documentation/pkcs11.md says why of each.
+    /// The tests of python-pkcs11 pass, except those that ask a card for an operation that it does not have. The reason for
+    /// each is in Documentation/pkcs11.md.
     @Test func passesTheTestsOfPythonPKCS11() throws {
         let home = try ConsumerHome(Self.card)
         let result = try home.run(

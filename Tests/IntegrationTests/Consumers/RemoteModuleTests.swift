@@ -2,7 +2,7 @@ import SystemCrypto
 import TestSupport
 import Testing
 
-/// A module that p11-kit has elsewhere (`remote:`) is a keychain as one in a file is.
+/// A module that p11-kit runs elsewhere (`remote:`) is a keychain as a module in a file is.
 @Suite struct RemoteModuleTests {
     private static let tokenctl = Program.command
 
@@ -12,7 +12,7 @@ import Testing
         card = try ConsumerCard(["9A": .ecP256])
     }
 
-    /// The command with the modules that p11-kit has configured, one among them elsewhere.
+    /// The command with p11-kit's configured modules, one of which is remote.
     private func withRemote(_ program: String, _ command: String..., variables: [String] = []) -> [String] {
         card.configured(
             "far", "remote: |\(program)", ["env", "-u", "TOKENKIT_MODULES"] + variables + [Self.tokenctl] + command)

@@ -15,7 +15,7 @@ import Testing
         #expect(try child.home.calls("C_Login").isEmpty)
     }
 
-    /// It asks for the length of each signature first, which uses up nothing.
+    /// `p11_child` asks for the length of each signature first, which does not end the operation.
     @Test(arguments: [
         (CardSlotName.authentication, "rsa:2048"), (.authentication, "ec:P-384"), (.signature, "ec:P-256"),
     ])
@@ -46,7 +46,7 @@ import Testing
     }
 }
 
-/// `p11_child` where p11-kit knows of the module alone.
+/// `p11_child` where p11-kit knows only the module.
 private struct CardChild {
     let home: ConsumerHome
     private let modules: String
@@ -74,7 +74,7 @@ private struct CardChild {
             "--ca_db=\(authority ?? home.authority)", "--verify=no_ocsp", "--logger=stderr",
         ]
         guard getuid() == 0 else { return command + arguments }
-        // For root p11-kit reads the system's configuration alone: there it finds this one, in mounts of its own.
+        // As root p11-kit reads only the system's configuration, over which the test's one is mounted in a namespace.
         let script = "mount --bind \"$0\" /usr/share/p11-kit/modules && exec \"$@\""
         return ["unshare", "--mount", "sh", "-c", script, modules] + command + arguments
     }

@@ -2,7 +2,7 @@ import SystemCrypto
 import TestSupport
 import Testing
 
-/// Where a key is that a program uses through the module.
+/// The kind of token that has a key which a program uses through the module.
 enum ConsumerToken: CaseIterable, Sendable {
     case card, keychain
 }
@@ -20,7 +20,7 @@ struct ServerKey {
     /// The file of the certificate that clients have to trust.
     let authority: String
 
-    /// What the engine needs in a program's environment.
+    /// The environment variables that the engine needs.
     let variables: [String: String]
 
     init(_ token: ConsumerToken, _ kind: KeyKind) throws {

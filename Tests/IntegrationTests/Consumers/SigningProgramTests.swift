@@ -4,7 +4,7 @@ import Testing
 
 /// Programs that sign documents and programs use the module.
 @Suite struct SigningProgramTests {
-    /// pyHanko does not log in a second time for the key that wants the PIN each time: the login right before it counts.
+    /// pyHanko does not log in a second time for the key that needs the PIN each time: the login right before counts.
     @Test(arguments: [
         (CardSlotName.authentication, "rsa:2048", "adbe.pkcs7.detached", [String]()),
         (.authentication, "rsa:2048", "ETSI.CAdES.detached", ["--use-pades"]),
@@ -38,8 +38,8 @@ import Testing
         #expect(report.contains("CN=Alice \(slot),O=Test"))
     }
 
-    /// OpenSSL's engine asks at the terminal for the second PIN of a key that wants it each time. It is found by itself:
-    /// osslsigncode 2.5 cannot load one that is named.
+    /// OpenSSL's engine asks at the terminal for the second PIN of a key that needs it each time. OpenSSL finds the engine by
+    /// itself: osslsigncode 2.5 cannot load an engine by its path.
     @Test(arguments: [
         (CardSlotName.authentication, "rsa:2048"), (.authentication, "ec:P-256"), (.signature, "ec:P-256"),
     ])

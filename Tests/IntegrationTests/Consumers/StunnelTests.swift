@@ -31,14 +31,14 @@ import Testing
         #expect(served.count == 20)
         for result in served { #expect(result.status == 0 && result.text == "served\n", "\(result)") }
         #expect(daemon.isRunning)
-        // The daemon signs, and the process that loaded the key does not.
+        // The daemon signs, rather than the process that loaded the key.
         let signatures = try card.text("calls").split(separator: "\n").filter { $0.contains(" C_Sign CKR_OK") }
         #expect(signatures.count == 20)
         #expect(signatures.allSatisfy { $0.hasPrefix("tokenkit-pkcs11[\(daemon.identifier)]") })
     }
 }
 
-/// What several threads found.
+/// The results of several threads.
 private final class Results: @unchecked Sendable {
     private let lock = NSLock()
     private var results: [ProgramResult] = []
@@ -48,11 +48,11 @@ private final class Results: @unchecked Sendable {
     var all: [ProgramResult] { lock.withLock { results } }
 }
 
-/// A stunnel that left its starter, until the last reference to it goes.
+/// A stunnel that has become a daemon; it is ended with the last reference to it.
 private final class StunnelDaemon {
     let identifier: pid_t
 
-    /// Starts it on a port that nobody else uses.
+    /// Starts stunnel on an unused port.
     static func start(_ key: ServerKey, _ variables: [String: String]) throws -> (StunnelDaemon, port: Int) {
         let card = key.card
         var attempts = 3
@@ -62,7 +62,7 @@ private final class StunnelDaemon {
                 ["stunnel4", card.folder.write("stunnel.conf", configuration(key, port))],
                 key.variables.merging(variables) { $1 })
             if result.status == 0 {
-                // The number is written by the daemon itself.
+                // The daemon itself writes its number to the file.
                 #expect(
                     eventually { (try? card.text("stunnel.pid").hasSuffix("\n")) == true && Loopback.accepts(port) })
                 let line = try card.text("stunnel.pid").trimmingCharacters(in: .whitespacesAndNewlines)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import VirtualCard
 
-/// A URI that tokenctl prints is one by which other programs know the same, wherever the card is put.
+/// Other programs find the same object by a URI that tokenctl prints, in whichever reader the card is.
 @Suite struct URITests {
     @Test func aPrintedURIWorksAfterTheCardWasOutAndInAnotherReader() throws {
         let engine = try EngineCard(["9A": .ecP256, "9D": .rsa(bits: 2048)])
@@ -20,7 +20,7 @@ import VirtualCard
         try printed.expectUse(engine, other.daemon.environment)
     }
 
-    /// Where one certificate follows another with the same key, the id does not tell them apart.
+    /// If a certificate has a successor with the same key, the id does not tell them apart.
     @Test func aPrintedURINamesOneObjectOfAKeychain() throws {
         let card = try ConsumerCard(["9A": .ecP256])
         let tokenctl = Program.command
@@ -53,7 +53,7 @@ import VirtualCard
         }
     }
 
-    /// What p11tool prints has more in it, and names the same.
+    /// A URI of p11tool has more attributes, and names the same object.
     @Test func aURIOfAnotherProgramIsTaken() throws {
         let card = try ConsumerCard(["9A": .ecP256])
         let listing = try card.succeed([
@@ -78,7 +78,7 @@ import VirtualCard
     }
 }
 
-/// What tokenctl prints of the key in 9A.
+/// The URIs that tokenctl prints for the key in 9A.
 private struct PrintedURIs: Equatable {
     let token: String
     let key: String

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The module with a host that lies: nothing is written but to the buffers that it was given, and no call hangs.
+/// The module with a host that lies: it writes only to the buffers that it was given, and no call hangs.
 @Suite struct FalseHostTests {
-    /// One letter for each way, which `falsehost.c` explains. The last ones take the time until a host is given up.
+    /// Each letter is a way to lie, see `falsehost.c`. The last ways take the time until the module gives up a host.
     @Test(arguments: ["hgiklvbacmd", "snwzy"]) func liesAreDeviceErrorsAndNoMore(ways: String) throws {
         let folder = try TemporaryFolder()
         let module = folder.path("module.so")
@@ -13,14 +13,14 @@ import Testing
         try FileManager.default.moveItem(atPath: host, toPath: folder.path("tokenkitd"))
         let program = try ModuleProgram.compile("deceived", ["-fsanitize=address", "-g"], in: folder)
         var environment = ModuleProgram.environment(in: folder)
-        // Anything that is there will do, for a host to be started.
+        // Any existing path makes the module start a host.
         environment["PCSCLITE_CSOCK_NAME"] = folder.path
         let rounds = ways.contains("s") ? "1" : "20"
         let result = try Program.run([program, module, ways, rounds], environment: environment)
         #expect(result.status == 0, "\(result)")
     }
 
-    /// `make fuzz` finds more of these.
+    /// `make fuzz` finds further inputs.
     @Test func answersOfAnyBytesEndNoProgram() throws {
         let folder = try TemporaryFolder()
         let seeds = Program.packageRoot.appending(path: "Tests/Fuzz/Seeds/falseHost")

@@ -4,11 +4,11 @@ import TestSupport
 import Testing
 import VirtualCard
 
-/// The host that the programs of a session share, while one of them floods it with connections. Scripts/bench-host measures how much
-/// longer the others wait.
+/// The shared host of a session, while one program floods it with connections. Scripts/bench-host measures how much longer the
+/// others wait.
 @Suite struct FloodTests {
-    /// Threads and descriptors that the host may have more than before the flood: those of connections without a hello, of the clients
-    /// that one process may have, and some of the card's and the keychain's.
+    /// The threads and descriptors that the host may have in addition to those before the flood: for connections without a hello,
+    /// for the clients that one process may have, and some for the card and the keychain.
     private static let allowance = 110
 
     @Test(arguments: ["cards", "keychains"])
@@ -41,7 +41,7 @@ import VirtualCard
                 let before = before.withLock { $0 }
                 #expect(most.threads <= before.threads + Self.allowance)
                 #expect(most.descriptors <= before.descriptors + Self.allowance)
-                // Connections that are closed are noticed, one after the other.
+                // The host notices closed connections one after the other.
                 let isSmall = eventually {
                     let size = Size(of: process)
                     return size.threads <= before.threads && size.descriptors <= before.descriptors
@@ -54,7 +54,7 @@ import VirtualCard
         #expect(try host.process == process)
     }
 
-    /// How many threads and descriptors a process has.
+    /// The numbers of a process's threads and descriptors.
     private struct Size {
         var threads = 0
         var descriptors = 0
@@ -82,7 +82,7 @@ import VirtualCard
             said = folder.path("flood.log")
         }
 
-        /// Returns once it has opened all its connections for the first time.
+        /// Returns once the program has opened all its connections for the first time.
         func start(_ socket: String) throws {
             try Data().write(to: URL(filePath: said))
             let (nothing, output) = try (
@@ -95,7 +95,7 @@ import VirtualCard
             eventually { lines.first == "flooding" }
         }
 
-        /// Waits for its end, and returns the most that the host had.
+        /// Waits for the program's end, and returns the maximum size of the host.
         func end() throws -> Size {
             let status = process.withLock { $0?.wait() }
             #expect(status == 0, "\(lines)")

@@ -27,8 +27,8 @@ import VirtualCard
         #expect(reasons.allSatisfy { $0.contains("another program holds the card") })
     }
 
-    /// Each once: OpenSC's module, which p11-kit's configuration has, would wait for the same card. A second card that can be listed
-    /// does not make the list complete.
+    /// Each listing reports the card once, although OpenSC's module, which p11-kit's configuration has, would wait for it as
+    /// well. A second card that can be listed does not make the list complete.
     @Test(arguments: [true, false])
     func aListingWithoutTheCardThatAnotherProgramHoldsSaysSoAndIsAnError(isTheOnlyOne: Bool) throws {
         let folder = try TemporaryFolder()

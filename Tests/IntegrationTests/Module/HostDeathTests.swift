@@ -14,7 +14,7 @@ import VirtualCard
         #expect(result.status == 0, "\(result)")
     }
 
-    /// Each stop takes the time until a host is given up, and has a card of its own: a host that is stopped may hold it.
+    /// Each stop takes the time until the module gives up a host, and has its own card, since a stopped host may hold it.
     @Test(arguments: [("kill", 500, 1), ("stop", 1, 1), ("stop", 1, 2), ("stop", 1, 3), ("stop", 1, 4)])
     func callsOfSixteenThreadsEndWithTheRightCodesAndNoTryIsLost(way: String, times: Int, number: Int) throws {
         let folder = try TemporaryFolder()
@@ -24,7 +24,7 @@ import VirtualCard
             "hostdeath", ["-Wno-deprecated-declarations", "-lcrypto"], in: folder)
         let result = try ModuleProgram.run(program, [way, "\(times)"], in: folder, service: holder.daemon.socketPath)
         #expect(result.status == 0, "\(result)")
-        // VERIFY without a PIN tells how often it may be tried.
+        // VERIFY without a PIN returns the tries left.
         card.reset()
         _ = card.process([0x00, 0xA4, 0x04, 0x00, 0x05, 0xA0, 0x00, 0x00, 0x03, 0x08])
         #expect(card.process([0x00, 0x20, 0x00, 0x80]) == [0x63, 0xC3])

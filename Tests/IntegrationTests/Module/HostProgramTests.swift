@@ -43,7 +43,7 @@ import VirtualCard
         let preload = environment.merging(["LD_PRELOAD": library]) { $1 }
         let cards = preload.merging(["TOKENKIT_PKCS11_TOKENS": "cards"]) { $1 }
         let used = try Program.run([everyday, ModuleProgram.module, Self.keyCount, "2"], environment: preload)
-        // The loader warns on standard error of a library that it does not find.
+        // If the loader does not find the library, it warns on standard error.
         #expect(used.description == "exit 0\n")
         let forked = try Program.run([fork, ModuleProgram.module], environment: cards)
         #expect(forked.description == "exit 0\n")
@@ -60,7 +60,7 @@ import VirtualCard
                 "valgrind", "--error-exitcode=99", "--leak-check=full", program, module, Self.keyCount,
             ], environment: environment)
         #expect(result.status == 0, "\(result)")
-        // One of the program, and one of its child that starts the host.
+        // One summary is the program's, the other that of its child, which starts the host.
         let summaries = result.description.split(separator: "\n").filter { $0.contains("ERROR SUMMARY: ") }
         #expect(summaries.count == 2)
         #expect(summaries.allSatisfy { $0.contains("ERROR SUMMARY: 0 errors") }, "\(result)")

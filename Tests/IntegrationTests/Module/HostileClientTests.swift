@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import VirtualCard
 
-/// The host that is installed, with clients that lie.
+/// The installed host, with clients that lie.
 @Suite struct HostileClientTests {
     @Test(arguments: ["garbage", "calls", "promises", "settings", "descriptors", "gone"])
     func theHostServesHonestRequestsAndEndsByItself(way: String) throws {

@@ -4,13 +4,13 @@ import TestSupport
 import Testing
 import VirtualCard
 
-/// What `TOKENKIT_DEBUG` tells somebody who looks for a fault.
+/// The log of `TOKENKIT_DEBUG`, for the search for a fault.
 @Suite struct LogTests {
-    /// What can be wrong with a card.
+    /// The faults of a card.
     enum Cause: String, CaseIterable, Sendable {
         case wrong, blocked, untouched, gone, held
 
-        /// The words of the log that tell this one and no other.
+        /// The words of the log that identify this fault.
         var words: String {
             switch self {
             case .wrong: "C_Login CKR_PIN_INCORRECT: wrong PIN"
@@ -24,7 +24,7 @@ import VirtualCard
 
         func card() throws -> VirtualCard {
             var builder = VirtualCardBuilder(profile: .yubiKey57, fourKeys: .p256)
-            // The time in which nobody touches it passes at once.
+            // The wait for a touch ends at once.
             builder.clock = SimulatedClock()
             if self == .untouched { builder.keys[.authentication]?.touchPolicy = .always }
             let card = try builder.build()
@@ -53,7 +53,7 @@ import VirtualCard
         for pin in ["123456", "987654", Hex.encode(Array("123456".utf8)), Hex.encode(Array("987654".utf8))] {
             #expect(!log.contains(pin))
         }
-        // What did not succeed says why.
+        // Every call that failed has a reason.
         for line in log.split(separator: "\n") where !line.contains(" CKR_OK") {
             #expect(line.contains(/CKR_[A-Z_]+: [a-z]/), "\(line)")
         }

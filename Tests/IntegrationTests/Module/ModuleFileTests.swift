@@ -3,11 +3,11 @@ import TestSupport
 import Testing
 import VirtualCard
 
-/// What the module brings into the process of a program that loads it, read off its file, and off the stack of its callers.
+/// The effects of the module on the process of a program that loads it, read from its file, and from the stack of its callers.
 @Suite struct ModuleFileTests {
     private let module = ModuleProgram.module
 
-    /// The same file with the names of its functions, of which the installed one is stripped.
+    /// The module before it is stripped, with the names of its functions.
     private let unstripped: String
 
     init() throws {
@@ -30,8 +30,8 @@ import VirtualCard
         return result.text.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
     }
 
-    /// The functions of libc that the module calls. A further one belongs here with its reason, and is none that changes what
-    /// belongs to the program: its handlers, threads, locale, environment or current folder.
+    /// The functions of libc that the module calls. A new one has to be added with its reason, and must not change what belongs to
+    /// the program: its handlers, threads, locale, environment or current folder.
     private static let calls: [(reason: String, names: Set<String>)] = [
         ("Memory for messages", ["free", "memcpy", "memmove", "memset", "posix_memalign"]),
         ("Seeds of Swift's hashes", ["arc4random_buf"]),
@@ -52,8 +52,8 @@ import VirtualCard
         ("Between clone and exec", Set(betweenCloneAndExec)),
     ]
 
-    /// What would be visible to the program is called in a process of the module's own alone, which has its own table of
-    /// handlers and of descriptors.
+    /// Functions whose effects the program would see. They are called only in the module's own process, which has its own tables
+    /// of handlers and of descriptors.
     private static let betweenCloneAndExec = [
         "_exit", "dup2", "execve", "sigemptyset", "signal", "sigprocmask", "syscall",
     ]
@@ -64,7 +64,7 @@ import VirtualCard
     }
 
     @Test func itCallsWhatIsKnownAndNothingThatChangesTheProgram() throws {
-        // Weak ones are the C runtime's, for what is there or not.
+        // Weak symbols belong to the C runtime, and may be missing.
         let called = try lines("nm", "--dynamic", "--undefined-only").compactMap { line in
             line.first == "U" ? line.last?.split(separator: "@").first.map(String.init) : nil
         }
@@ -89,7 +89,7 @@ import VirtualCard
         #expect(callers["clone"] == ["<tokenkit_start>:", "<run_between>:"])
     }
 
-    /// The one that is there is the C runtime's own.
+    /// The only initialiser is the C runtime's own.
     @Test func nothingRunsWhenItIsLoaded() throws {
         let dynamic = try lines("readelf", "--wide", "--dynamic")
         let size = dynamic.first { $0.contains("(INIT_ARRAYSZ)") }

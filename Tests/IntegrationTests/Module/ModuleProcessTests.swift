@@ -3,12 +3,12 @@ import TestSupport
 import Testing
 import VirtualCard
 
-/// The module in programs that do with their process what programs may: fork, close descriptors, take signals, give up rights.
+/// The module in programs that change their process: they fork, close descriptors, take signals and give up rights.
 @Suite struct ModuleProcessTests {
     /// Runs a program with a card in its reader.
     private func run(_ name: String, _ arguments: String...) throws {
         let folder = try TemporaryFolder()
-        // For users without rights.
+        // Users without rights have to reach the files.
         try FileManager.default.setAttributes([.posixPermissions: 0o711], ofItemAtPath: folder.path)
         let holder = try DaemonWithCard(VirtualCardBuilder(profile: .generic, fourKeys: .p256).build())
         let program = try ModuleProgram.compile(name, in: folder)

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A program in C that loads the module as others do, from its file.
+/// A C program that loads the module from its file, as other programs do.
 enum ModuleProgram {
     static let module = Program.module
 
@@ -16,7 +16,7 @@ enum ModuleProgram {
             atPath: host, withDestinationPath: Program.host)
     }
 
-    /// Compiles it, and returns where it is.
+    /// Compiles a program, and returns its path.
     static func compile(
         _ name: String, of place: String = "ModulePrograms", _ options: [String] = [], in folder: TemporaryFolder
     ) throws -> String {
@@ -33,7 +33,7 @@ enum ModuleProgram {
 
     /// Runs a program in the folder, as a client of the service at an address.
     ///
-    /// - Parameter grant: does what the program asks for, and is told by what name. One that throws leaves the wish open.
+    /// - Parameter grant: does what the program asks for by a name. If it throws, it is called again.
     static func run(
         _ program: String, _ arguments: [String] = [], in folder: TemporaryFolder, service: String,
         _ variables: [String: String] = [:], granting grant: @escaping @Sendable (String) throws -> Void = { _ in }
@@ -46,7 +46,7 @@ enum ModuleProgram {
         return try Program.run(["sh", "-c", "cd '\(folder.path)' && exec \(words)"], environment: environment)
     }
 
-    /// Does what a program writes into a file, and removes that when it is done.
+    /// Carries out the requests that a program writes into a file, and removes the file after each.
     private final class Attendant: Sendable {
         private let isDismissed = Atomic(false)
         private let isGone = DispatchSemaphore(value: 0)
@@ -69,7 +69,7 @@ enum ModuleProgram {
         }
     }
 
-    /// Every place where the module looks for what is a user's.
+    /// The variables for every folder in which the module looks for a user's files.
     static func environment(in folder: TemporaryFolder) -> [String: String] {
         var variables: [String: String] = [:]
         for name in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {

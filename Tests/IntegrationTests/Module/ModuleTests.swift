@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import VirtualCard
 
-/// The module as programs load it, which here are in C: each says itself what is not as it must be.
+/// The module in C programs, which load it as others do. Each program reports its failed checks itself.
 @Suite struct ModuleTests {
     private let folder: TemporaryFolder
     private let module = ModuleProgram.module
@@ -38,7 +38,7 @@ import VirtualCard
 
     @Test func itIsInitialisedUnloadedAndEndedInAnyOrder() throws {
         try run("lifetime")
-        // With a keychain, which is a file that is opened.
+        // With a keychain, for which the module opens a file.
         var environment = environment
         environment["PCSCLITE_CSOCK_NAME"] = folder.path("none")
         try ModuleProgram.createKeychain(in: folder, environment)
@@ -49,7 +49,7 @@ import VirtualCard
 
     @Test func programsThatForkKeepTheirCard() throws { try run("fork", with: holder()) }
 
-    /// `make fuzz` finds more of these.
+    /// `make fuzz` finds further inputs.
     @Test func hostileCallsInAnyOrderEndNoProgram() throws {
         let holder = try holder()
         var environment = environment
@@ -87,7 +87,7 @@ import VirtualCard
         let program = try ModuleProgram.compile("events", in: folder)
         let out = folder.path("out")
         Thread {
-            // The program says when it waits.
+            // The program prints "waiting" when it waits.
             while (try? String(contentsOfFile: out, encoding: .utf8))?.contains("waiting") != true { usleep(10_000) }
             usleep(200_000)
             holder.link.remove()

@@ -2,7 +2,7 @@ import SystemCrypto
 import TestSupport
 import Testing
 
-/// The module in a reader with keys of its own: what programs are told of it, and log in with.
+/// The module with a reader that has its own keypad: the flags that programs see, and the logins.
 @Suite struct PINPadModuleTests {
     private let reader: PINPadReader
     private let card: ConsumerCard
@@ -19,7 +19,7 @@ import Testing
         #expect(try reader.timesAsked() == 0)
     }
 
-    /// 9C wants a login for each use: that is typed once more.
+    /// 9C needs a login for each use, so the PIN is typed once more.
     @Test(arguments: [("01", "9A", 1), ("02", "9C", 2)])
     func aLoginWithoutAPINIsTypedThere(id: String, key: String, entries: Int) throws {
         try reader.type("123456")

@@ -19,7 +19,7 @@ import VirtualCard
 
     /// A service that ends and starts, always with the same card in its reader.
     private final class Service: Sendable {
-        /// A link, that leads to whichever daemon there is.
+        /// The path of a link to the present daemon.
         let address: String
         let starts = Atomic(0)
         private let card: VirtualCard
@@ -40,7 +40,7 @@ import VirtualCard
 
         func stop() throws {
             try FileManager.default.removeItem(atPath: address)
-            // The card's own thread may be the last to let go of the daemon.
+            // The card's own thread may hold the last reference to the daemon.
             holder.withLock { $0.take() }?.daemon.stop()
         }
     }

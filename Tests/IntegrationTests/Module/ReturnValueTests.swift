@@ -33,14 +33,14 @@ import VirtualCard
             }
         }
         #expect(unexplained.sorted() == [])
-        // What is said not to be possible is not.
+        // Values that the documentation calls impossible do not occur.
         #expect(provoked.filter { somewhere.contains($0) }.sorted() == [])
         let listed = Set(StandardReturnValues.all.flatMap { function, values in values.map { "\(function) \($0)" } })
         #expect(somewhere.subtracting(listed).sorted() == [])
         #expect(everywhere.filter { value in provoked.contains { $0.hasSuffix(" " + value) } } == [])
     }
 
-    /// Runs the program. Returns what it provoked: functions, each with a value.
+    /// Runs the program. Returns the functions, each with a value, that it has provoked.
     private func provoke(_ person: String, _ variables: [String: String] = [:]) throws -> Set<String> {
         let result = try ModuleProgram.run(
             program, [person], in: folder, service: holder.daemon.socketPath, variables
@@ -86,7 +86,7 @@ import VirtualCard
         }
     }
 
-    /// What the documentation says cannot be provoked: by any function, and by some.
+    /// The values that cannot be provoked, by the documentation: `everywhere` for any function, `somewhere` for one.
     private static func documented() throws -> (everywhere: Set<String>, somewhere: Set<String>) {
         var (everywhere, somewhere): (Set<String>, Set<String>) = ([], [])
         for row in try Repository.text("Documentation/return-values.md").split(separator: "\n") {

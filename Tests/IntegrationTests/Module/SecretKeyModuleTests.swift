@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Secret keys through the module as programs load it, without a card: `secrets.c` says what is done with them.
+/// Secret keys through the module as programs load it, without a card. `secrets.c` has the steps.
 @Suite struct SecretKeyModuleTests {
     @Test func aProgramMakesKeysAndUsesThem() throws {
         let folder = try TemporaryFolder()

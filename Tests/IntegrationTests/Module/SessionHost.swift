@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The host that the programs of a session share, whose folders are a test's.
+/// The shared host of a session, with the folders of a test.
 struct SessionHost: Sendable {
     private let folder: TemporaryFolder
     private let environment: [String: String]
@@ -24,7 +24,7 @@ struct SessionHost: Sendable {
         _ = try? tokenctl("host", "stop")
     }
 
-    /// The host that listens, where it has no service manager.
+    /// The process of the host that listens; nil without one, or for a service manager.
     var process: Int32? {
         get throws {
             struct Status: Decodable {
@@ -34,7 +34,7 @@ struct SessionHost: Sendable {
         }
     }
 
-    /// Where it listens.
+    /// The path of the host's socket.
     var socket: String { folder.path("tokenkit/host") }
 
     /// The number of hosts that programs of the test have started for themselves.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import VirtualCard
 
-/// The host that the programs of a session share, and what becomes of it while they use it.
+/// The shared host of a session, which is stopped, replaced and killed while programs use it.
 @Suite struct SharedHostTests {
     private let folder: TemporaryFolder
     private let environment: [String: String]
@@ -40,7 +40,7 @@ import VirtualCard
         #expect(count.withLock { $0 } == 0)
     }
 
-    /// What was read counts for a few seconds, which a busy machine may take for a listing now and then.
+    /// A card's listing is valid for a few seconds, which a busy machine may need for one listing.
     @Test func aCardThatAnotherProgramHasListedIsListedWithoutACommand() throws {
         let holder = try DaemonWithCard(VirtualCardBuilder(profile: .yubiKey57, fourKeys: .p256).build())
         var environment = environment
@@ -99,13 +99,13 @@ import VirtualCard
             #expect(eventually { kill(former, 0) != 0 })
         }
         #expect(result.status == 0, "\(result)")
-        // What it left is no obstacle for the next.
+        // The files that it left do not hinder the next host.
         try host.start()
         defer { host.stop() }
         #expect(try host.process != nil)
     }
 
-    /// A folder that others can enter is nobody's to trust.
+    /// A folder that others can enter is not trusted.
     @Test func aSocketInAFolderOfOthersIsNotUsed() throws {
         try host.start()
         defer { host.stop() }
@@ -117,7 +117,7 @@ import VirtualCard
         #expect(count.withLock { $0 } == 1)
     }
 
-    /// As a service manager starts it: sd_listen_fds(3).
+    /// The host is started as a service manager does it, sd_listen_fds(3).
     @Test func aHostServesTheSocketThatIsHandedIn() throws {
         let socket = folder.path("tokenkit/host")
         let script = """

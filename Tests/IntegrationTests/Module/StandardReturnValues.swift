@@ -8,7 +8,7 @@ enum StandardReturnValues {
         Set(text.split(separator: " ").map { "CKR_\($0)" })
     }
 
-    /// What nearly every function may return.
+    /// The values that nearly every function may return.
     private static let any = "FUNCTION_FAILED GENERAL_ERROR HOST_MEMORY"
     private static let token = any + " CRYPTOKI_NOT_INITIALIZED DEVICE_ERROR DEVICE_MEMORY DEVICE_REMOVED"
     private static let session = token + " SESSION_CLOSED SESSION_HANDLE_INVALID"

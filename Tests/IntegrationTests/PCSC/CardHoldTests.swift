@@ -4,7 +4,7 @@ import Testing
 import TokenKit
 
 extension CardConnection {
-    /// Sends one command, in whatever hold of the card that takes.
+    /// Sends one command, and holds the card only as far as that needs.
     fileprivate func sendBriefly() throws(TokenError) -> StatusWord {
         try withTransaction(.fromTheSecondCommand) { (transaction) throws(TokenError) in
             try transaction.exchange(CommandAPDU(ins: 0xB0, p1: 0, p2: 0)).status
@@ -12,11 +12,11 @@ extension CardConnection {
     }
 }
 
-/// A command that nothing has to come before takes no transaction of the service's; what comes after it does.
+/// The first command needs no transaction of the service; the commands after it do.
 @Suite struct CardHoldTests {
     private static let select = CommandAPDU(ins: 0xA4, p1: 4, p2: 0)
 
-    /// Runs `body` on so many threads, and returns how long all of them took.
+    /// Runs `body` on that many threads, and returns the time until all of them have ended.
     private static func timeOfThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) -> Duration {
         let group = DispatchGroup()
         return ContinuousClock().measure {
@@ -94,7 +94,7 @@ extension CardConnection {
             defer { service.end() }
             _ = try service.insert()
             let theirs = try service.reader().connect(trace: nil)
-            // Connected to already, and yet to be connected to.
+            // One slot is connected already, the other is not.
             let known = TokenSlot(reader: try service.reader(patience: .seconds(4)), drivers: [])
             let unknown = TokenSlot(reader: try service.reader(patience: .seconds(4)), drivers: [])
             #expect(throws: TokenError(.unrecognized, "")) { try known.read { (_, _, _) in } }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TokenKit
 
-/// Which card is in a reader, told without a connection to it, against a pcscd.
+/// Tells inserted cards apart without a connection to them, against a pcscd.
 @Suite struct InsertionWatchTests {
     @Test func aCardIsTheSameUntilItGoesAndNoneIsLikeAnother() async {
         await #expect(processExitsWith: .success) {
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// It counts anew: the first card is the first once more.
+    /// A new service counts from the start, so that its first card has the same number as the old service's.
     @Test func noCardOutlivesItsService() async {
         await #expect(processExitsWith: .success) {
             let service = try OwnService.started()

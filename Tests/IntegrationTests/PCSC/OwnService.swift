@@ -5,18 +5,18 @@ import TestSupport
 import Testing
 import TokenKit
 
-/// The PC/SC service of the process that a test runs in: it can be ended and started again.
+/// The PC/SC service of the process that a test runs in. It can be ended and started again.
 ///
-/// libpcsclite takes the address of its service from the environment, once in the life of a process. So each of these tests
-/// is an exit test, which runs in a process of its own; and the address is a link, that leads to whichever daemon there is.
+/// libpcsclite reads the address of its service from the environment once in a process. So each of these tests is an exit
+/// test, which runs in its own process, and the address is a link to the present daemon.
 final class OwnService {
     private let folder: TemporaryFolder
     private var daemon: PrivatePCSCD?
 
-    /// The folder that the socket's address is in.
+    /// The folder of the socket's address.
     var folderPath: String { folder.path }
 
-    /// Takes an address for this process's service; there is none yet.
+    /// Sets the address of this process's service, which does not run yet.
     init() throws {
         folder = try TemporaryFolder()
         setenv("PCSCLITE_CSOCK_NAME", folder.path("pcscd.comm"), 1)
@@ -41,12 +41,14 @@ final class OwnService {
         daemon = nil
     }
 
-    /// Keeps the service up to where this is called.
+    /// Ends the service. Without this call it could end earlier.
     func end() {
         daemon = nil
     }
 
-    /// The reader, and how long another program's transaction is waited for.
+    /// The reader.
+    ///
+    /// - Parameter patience: the time that another program's transaction is waited for.
     func reader(patience: Duration = .seconds(60)) throws -> PCSCReader {
         PCSCReader(name: try #require(daemon).readerName, patience: patience)
     }
@@ -94,18 +96,20 @@ final class Watch: Sendable {
         }.start()
     }
 
-    /// The next event. That none comes within half a minute is an error.
+    /// The next event.
+    ///
+    /// - Throws: if none comes within half a minute.
     func next() throws -> ReaderEvent {
         try #require(arrival.wait(timeout: .now() + 30) == .success, "no event came")
         return events.withLock { $0.removeFirst() }
     }
 
-    /// So many events.
+    /// The next `count` events.
     func next(_ count: Int) throws -> [ReaderEvent] {
         try (0..<count).map { _ in try next() }
     }
 
-    /// Passes over events until one is as it is waited for.
+    /// Skips events until the awaited one.
     @discardableResult
     func wait(for isAwaited: (ReaderEvent) -> Bool) throws -> ReaderEvent {
         while true {
@@ -114,7 +118,7 @@ final class Watch: Sendable {
         }
     }
 
-    /// Ends the watch; false when it has not ended half a minute later.
+    /// Ends the watch. Returns false if it has not ended after half a minute.
     func cancel() -> Bool {
         monitor.cancel()
         return end.wait(timeout: .now() + 30) == .success

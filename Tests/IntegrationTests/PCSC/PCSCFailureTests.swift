@@ -11,7 +11,7 @@ import TokenKit
             defer { service.end() }
             #expect(throws: CardError(.serviceUnavailable, "")) { try PCSCReader.all() }
             #expect(throws: CardError(.serviceUnavailable, "")) { try PCSCReader(name: "R").connect(trace: nil) }
-            // A socket that nobody listens on is no service either.
+            // A file at the address on which no process listens is no service either.
             try Data().write(to: URL(filePath: service.folderPath + "/pcscd.comm"))
             #expect(throws: CardError(.serviceUnavailable, "")) { try PCSCReader.all() }
         }
@@ -21,7 +21,7 @@ import TokenKit
         await #expect(processExitsWith: .success) {
             let service = try OwnService.started()
             defer { service.end() }
-            // Root may go anywhere, so the test becomes nobody.
+            // Root may enter any folder, so the test takes the rights of `nobody`.
             try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: service.folderPath)
             let user = geteuid()
             if user == 0 { #expect(seteuid(65_534) == 0) }
@@ -47,7 +47,7 @@ import TokenKit
         await #expect(processExitsWith: .success) {
             let service = try OwnService.started()
             defer { service.end() }
-            // An answer to reset that is longer than any can be.
+            // An answer to reset that is too long.
             let card = try service.insert(atr: [UInt8](repeating: 0x3B, count: 40))
             #expect(throws: CardError(.muteCard, "")) { try service.reader().connect(trace: nil) }
             card.remove()
@@ -76,7 +76,7 @@ import TokenKit
             let service = try OwnService.started()
             defer { service.end() }
             let card = try service.insert()
-            // Long enough to connect on a busy machine, which counts as waiting for others too.
+            // Long enough to connect on a busy machine, since that counts as waiting as well.
             let reader = try service.reader(patience: .seconds(3))
             let (theirs, ours) = (try reader.connect(trace: nil), try reader.connect(trace: nil))
             try theirs.withTransaction { (_) throws(TokenError) in
@@ -101,14 +101,14 @@ import TokenKit
             card.fallSilent()
             let error = #expect(throws: TokenError(.card(.communication), "")) { try connection.exchange("00A40400") }
             #expect(error?.reason.contains("has not answered for 1 seconds") == true)
-            // Nothing waits for the call that has not returned.
+            // Later calls do not wait for the one that has not returned.
             #expect(throws: TokenError(.card(.serviceUnavailable), "")) { try connection.exchange("00A40400") }
             connection.disconnect(resetting: true)
             card.remove()
         }
     }
 
-    /// The service lets nobody connect while it waits for the card, and nobody is connected.
+    /// The service accepts no connection while it waits for the card, although no program is connected.
     @Test func aCardThatFellSilentBeforeIsNotSaidToBeHeldByAnotherProgram() async {
         await #expect(processExitsWith: .success) {
             let service = try OwnService.started()
@@ -135,7 +135,7 @@ import TokenKit
             let service = try OwnService.started()
             defer { service.end() }
             let reader = try service.reader()
-            // The third command is the one that the card is taken out at.
+            // The card is taken out at the third command.
             _ = try service.insert { $0[3] == 2 ? nil : $0 + [0x90, 0x00] }
             let during = try reader.connect(trace: nil)
             #expect(throws: TokenError(.card(.removed), "")) {
@@ -148,7 +148,7 @@ import TokenKit
             #expect(try between.exchange("00A40400").answers == ["00A404009000"])
             try service.remove(second)
             #expect(throws: TokenError(.card(.removed), "")) { try between.exchange("00A40400") }
-            // A card that is inserted later does not revive the connection to the one before.
+            // A card that is inserted later does not restore the connection to the one before.
             _ = try service.insert()
             #expect(throws: (any Error).self) { try between.exchange("00A40400") }
             #expect(try reader.connect(trace: nil).exchange("00A40400").answers == ["00A404009000"])
@@ -215,7 +215,7 @@ import TokenKit
             let card = try service.insert()
             let connection = try service.reader().connect(trace: nil)
             _ = try connection.exchange("00A40400")
-            // Swift does not offer fork, but the hosts of a PKCS#11 module do it.
+            // Swift does not offer fork, but programs that load a PKCS#11 module use it.
             typealias Fork = @convention(c) () -> pid_t
             let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Fork.self)
             let child = fork()

@@ -35,7 +35,7 @@ import TokenKit
         await #expect(processExitsWith: .success) {
             let service = try OwnService.started()
             defer { service.end() }
-            // The reader's own limit: a length of two bytes, and the status word is part of it.
+            // The reader's own limit is a length of two bytes, which counts the status word.
             let card = try service.insert { _ in [UInt8](repeating: 0xA5, count: 65_533) + [0x90, 0x00] }
             let connection = try service.reader().connect(trace: nil)
             let data = (0..<65_526).map { UInt8(truncatingIfNeeded: $0 % 251) }
@@ -156,7 +156,7 @@ import TokenKit
             let other = try reader.connect(trace: nil)
             let first = try other.exchange("00A40400").epoch
             try reader.connect(trace: nil).disconnect(resetting: false)
-            _ = try reader.connect(trace: nil)  // let go of without a word
+            _ = try reader.connect(trace: nil)  // released without `disconnect`
             #expect(try other.exchange("00A40400").epoch == first)
             #expect(!card.messages.contains(.reset))
         }

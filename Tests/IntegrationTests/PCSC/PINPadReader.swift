@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A reader with keys of its own, before a virtual card: what is typed there, and how often somebody was to type.
+/// A reader with its own keypad, in front of a virtual card: sets what is typed, and counts the requests.
 final class PINPadReader: Sendable {
     let driver: PrivatePCSCD.ReaderDriver
     private let folder: TemporaryFolder
@@ -21,7 +21,7 @@ final class PINPadReader: Sendable {
         driver = .init(path: library, environment: ["PINPAD_KEYS": folder.path("keys")])
     }
 
-    /// From now on this is typed: digits, `cancel`, or `break` for a reader that fails; nil for nothing at all.
+    /// Sets what is typed from now on: digits, `cancel`, or `break` for a reader that fails; nil for nothing.
     func type(_ text: String?) throws {
         if let text {
             try folder.write("keys", text + "\n")
@@ -30,7 +30,7 @@ final class PINPadReader: Sendable {
         }
     }
 
-    /// How often the reader had a PIN typed since this was last asked; every request was as it has to be.
+    /// The number of PINs typed since the last call. Checks that every request was correct.
     func timesAsked(at location: SourceLocation = #_sourceLocation) throws -> Int {
         guard FileManager.default.fileExists(atPath: folder.path("keys.log")) else { return 0 }
         let lines = String(decoding: try folder.read("keys.log"), as: UTF8.self).split(separator: "\n")

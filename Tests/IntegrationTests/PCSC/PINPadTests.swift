@@ -50,7 +50,7 @@ import VirtualCard
             commands(verify + source),
             commands(["sign", "--key", "9C", "-o", "/dev/null", card.path("message")] + source)
         )
-        // A person is told how many tries are left, which is a question of its own.
+        // The prompt has the tries left, which may take a command of its own.
         #expect((0...2).contains(typed.0 - given.0) && (0...2).contains(typed.1 - given.1), "\(typed) \(given)")
         #expect(try reader.timesAsked() == 0)
     }

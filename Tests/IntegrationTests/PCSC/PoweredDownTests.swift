@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 import TokenKit
 
-/// Cards that another program has switched off: the service leaves them so, and lets nobody connect.
+/// Cards that another program has powered down: the service leaves them so, and accepts no connections.
 @Suite struct PoweredDownTests {
-    /// Does what a program does that lets go of a card with `SCARD_UNPOWER_CARD`.
+    /// Releases the card with `SCARD_UNPOWER_CARD`, as another program may.
     private static func switchOff(_ reader: String) -> Bool {
         var (context, card): (SCARDCONTEXT, SCARDHANDLE) = (0, 0)
         var active: DWORD = 0

@@ -2,15 +2,15 @@ import Foundation
 import Synchronization
 import TokenKit
 
-/// A card in a virtual reader that answers as a test wants it to.
+/// A card in a virtual reader whose answers a test chooses.
 ///
-/// vpcd's messages are a big-endian length of two bytes and so many bytes. A single byte orders power off (0), power on (1),
-/// reset (2) or the answer to reset (4), which alone is answered; all else is a command.
+/// A message of vpcd is a big-endian length of two bytes and that many bytes. A single byte orders power off (0), power on (1),
+/// reset (2) or the answer to reset (4), the only order with an answer; all other messages are commands.
 final class ScriptedCard: Sendable {
     /// An answer to reset of T=1 that announces extended length.
     static let atr: [UInt8] = [0x3B, 0x85, 0x80, 0x01, 0x80, 0x73, 0xC0, 0x21, 0xC0, 0x56]
 
-    /// What the card was sent, in order.
+    /// A message that the card was sent.
     enum Message: Hashable, Sendable {
         case powerOff, powerOn, reset
         case command([UInt8])
@@ -24,7 +24,7 @@ final class ScriptedCard: Sendable {
 
     /// - Parameters:
     ///   - socket: the connection to the reader, which the card closes.
-    ///   - answer: the answer to a command; nil to be taken out instead.
+    ///   - answer: returns the answer to a command; nil takes the card out instead.
     init(socket: Int32, atr: [UInt8] = atr, answer: @escaping @Sendable ([UInt8]) -> [UInt8]? = echo) {
         self.socket = socket
         self.atr = atr
@@ -40,15 +40,15 @@ final class ScriptedCard: Sendable {
     /// Answers a command with that command and 9000.
     static let echo: @Sendable ([UInt8]) -> [UInt8]? = { $0 + [0x90, 0x00] }
 
-    /// What the card was sent so far.
+    /// The messages that the card was sent so far, in order.
     var messages: [Message] { log.withLock { $0 } }
 
-    /// The commands among it.
+    /// The commands among the messages.
     var commands: [[UInt8]] {
         messages.compactMap { if case .command(let bytes) = $0 { bytes } else { nil } }
     }
 
-    /// Has the card answer nothing any more, as the program of one that is stopped.
+    /// Stops all answers of the card, as if its program were stopped.
     func fallSilent() { silence.store(true, ordering: .releasing) }
 
     /// Takes the card out of the reader.

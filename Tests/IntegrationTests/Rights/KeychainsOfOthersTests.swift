@@ -14,7 +14,7 @@ import Testing
         try ModuleProgram.createKeychain(in: folder, environment)
     }
 
-    /// The words of a program that another user starts who owns all that the environment names.
+    /// The command as started by another user, who owns everything that the environment names.
     private func asCaller(_ command: [String]) throws -> [String] {
         guard geteuid() == 0 else { return command }
         let given = try Program.run(["chown", "-R", "\(caller):\(caller)", folder.path])
@@ -39,11 +39,11 @@ import Testing
         let program = try ProgramWithMoreRights(in: own)
         let found = try Program.run(["find", folder.path, "-name", "*.keychain"])
         let keychain = try #require(found.text.split(separator: "\n").first.map(String.init))
-        // Everybody may go there: it is the owner that is refused.
+        // The folders are open to all, so that the refusal is because of the owner.
         let opened = try Program.run(["find", folder.path, "-type", "d", "-exec", "chmod", "755", "{}", "+"])
         try #require(opened.status == 0, "\(opened)")
         let result = try Program.run(asCaller([program.path, "dump-keychain", keychain]), environment: environment)
-        // A setgid program has the rights of its caller, and of a group.
+        // A setgid program has its caller's rights in addition to those of a group.
         guard geteuid() == 0 else {
             #expect(result.status == 0, "\(result)")
             return
@@ -51,14 +51,14 @@ import Testing
         #expect(result.status != 0 && "\(result)".contains("belongs to the user with number \(caller)"), "\(result)")
     }
 
-    /// As `sudo -E` starts it, and `sudo` where it keeps `HOME`.
+    /// The program runs as with `sudo -E`, or with a `sudo` that keeps `HOME`.
     @Test func rootWithTheHomeOfAUserWritesNothingThereAndSaysWhatToDo() throws {
         let home = folder.path("home-of-a-user")
         var (asRoot, owned) = ([String](), home)
         if geteuid() == 0 {
             #expect(mkdir(home, 0o755) == 0 && chown(home, caller, caller) == 0)
         } else {
-            // In a namespace without root, what belongs to root is another user's.
+            // In a namespace without the real root, root's files belong to another user.
             (asRoot, owned) = (["unshare", "--user", "--map-root-user"], "/usr")
         }
         var variables = environment.filter { !$0.key.hasPrefix("XDG_") }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the programs learn that this package starts, and who says which those are.
+/// The environment and descriptors of programs that this package starts, and the choice of these programs.
 @Suite struct StartedProgramTests {
     private let folder: TemporaryFolder
     private let environment: [String: String]
@@ -15,7 +15,7 @@ import Testing
         try ModuleProgram.createKeychain(in: folder, environment)
     }
 
-    /// A program that tells what it was started with, and does nothing else.
+    /// A program that only records its environment and descriptors.
     private func spy(_ name: String) throws -> String {
         let script = """
             #!/bin/sh
@@ -71,7 +71,7 @@ import Testing
         #expect(!seen.contains("in-the-environment") && !seen.contains("/secret"), "\(seen)")
     }
 
-    /// A setuid program's caller chooses neither who asks for its secrets nor where they are.
+    /// The caller of a setuid program chooses neither the program that asks for secrets nor its path.
     @Test func aProgramWithMoreRightsStartsNothingOfItsCallers() throws {
         let program = try ProgramWithMoreRights(in: folder)
         let asked = try run(
@@ -83,7 +83,7 @@ import Testing
     }
 }
 
-/// The command with the rights of another user: as a setuid program, or where nobody here may make one, a setgid one.
+/// The command with the rights of another user: as a setuid program, or as a setgid program where root's rights are missing.
 struct ProgramWithMoreRights {
     let path: String
     private let folder: TemporaryFolder
@@ -106,8 +106,8 @@ struct ProgramWithMoreRights {
         }
     }
 
-    /// Copies the command in another process: no program runs from a file that somebody writes, and what another thread's child has of this
-    /// process's descriptors counts as that.
+    /// Copies the command in another process: a file that is open for writing cannot be executed, and a child that another thread
+    /// has forked could still have this process's descriptor of it.
     static func copyCommand(to path: String) throws {
         let copied = try Program.run(["install", "-m", "755", Program.products + "/tokenctl", path])
         try #require(copied.status == 0, "\(copied)")

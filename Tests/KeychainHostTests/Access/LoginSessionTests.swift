@@ -10,7 +10,7 @@ private final class TestBus: Sendable {
     private let folder: TemporaryFolder
     private let listener: Int32
 
-    /// - Parameter answers: what the bus writes once it was asked; its own answer to the greeting comes before.
+    /// - Parameter answers: the bytes that the bus writes after the client's question. `greeting` precedes them.
     init(greeting: String = "OK 1234deadbeef\r\n", answers: [[UInt8]]) throws {
         folder = try TemporaryFolder()
         path = folder.path("bus")
@@ -55,7 +55,7 @@ private final class TestBus: Sendable {
 }
 
 @Suite struct LoginSessionTests {
-    /// An answer as dbus-daemon writes it: who it is for, the serial of the question, who answers, and what.
+    /// An answer as dbus-daemon writes it: destination, reply serial, signature and sender, then the body.
     private static func answer(to serial: UInt8, type: UInt8 = 2, body: [UInt8]) -> [UInt8] {
         let fields: [UInt8] =
             [6, 1, 0x73, 0, 4, 0, 0, 0] + Array(":1.7".utf8) + [0, 0, 0, 0] + [5, 1, 0x75, 0, serial, 0, 0, 0]

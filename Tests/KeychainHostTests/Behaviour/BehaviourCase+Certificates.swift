@@ -11,7 +11,7 @@ import TokenKit
 extension BehaviourCase {
     private static let writable: [Venue] = [.local, .merged]
 
-    /// A certificate with more to it than a name.
+    /// A self-signed certificate with a common name, if there is one, and the fields that `change` sets.
     private static func certificate(
         _ name: String?, _ change: (inout CertificateBuilder) throws -> Void = { _ in }
     ) throws -> Certificate {

@@ -8,7 +8,7 @@ import VirtualCard
 
 @testable import KeychainHost
 
-/// Keychain semantics 6.5, as far as it concerns items, and 4.3.
+/// Keychain semantics 6.5, the cases about items, and 4.3.
 extension BehaviourCase {
     private static let withCard: [Venue] = [.token, .merged]
 
@@ -110,7 +110,7 @@ extension BehaviourCase {
             #expect(added?.key.isOnToken == true)
             #expect(try stage.local.count(.key) == 0)
             #expect(try stage.all("idnt", ["pkhh": .data(key.certificate.keyHash)]).count == 2)
-            // Its key is on a card, which is left out where cards are.
+            // The identity's key is on a card, so that a query without cards does not find it.
             expect(.itemNotFound) { try stage.delete(["class": .string("idnt"), "u_LocalOnly": .bool(true)]) }
             try stage.delete(["class": .string("idnt"), "tkid": .string("")])
             #expect(try stage.local.count(.certificate) == 0)

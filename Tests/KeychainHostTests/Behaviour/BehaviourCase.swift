@@ -66,7 +66,7 @@ final class OpenedKeychains: Sendable {
 /// The keychains that a case is played with.
 struct Stage {
     let place: Venue
-    /// Unlocked; part of the session unless the card is alone.
+    /// The local keychain, unlocked. It is part of the session except on ``Venue/token``.
     let local: TestKeychain
     let desk: Desk?
     let session: KeychainSession
@@ -90,7 +90,7 @@ struct Stage {
     /// Whether there is a keychain to write to.
     var isWritable: Bool { place != .token }
 
-    /// Puts an identity where there is a local keychain, so that every place has one.
+    /// Adds an identity to the local keychain, if the place has one, so that every place has an identity.
     @discardableResult
     func withIdentity(_ name: String = "anna") throws -> Stage {
         guard isWritable else { return self }

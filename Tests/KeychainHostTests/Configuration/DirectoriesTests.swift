@@ -50,7 +50,7 @@ import TokenKit
         #expect(directories(["HOME": "/h"]).volatile == nil)
     }
 
-    /// Everybody may make a name in `/dev/shm`, and it switched the memory of rejected PINs off.
+    /// Any user may take a name in `/dev/shm`, which must not switch the memory of rejected PINs off.
     @Test func whereAnotherHasTakenTheSharedNameTheUsersCacheTakesItsPlace() throws {
         let folder = try TemporaryFolder()
         let (taken, cache) = (folder.path("taken"), folder.path("cache"))
@@ -68,10 +68,10 @@ import TokenKit
         TokenCaches(in: directories).rejectedPINs?.remember([1], for: token)
         #expect(TokenCaches(in: directories).rejectedPINs?.recall(token) == [1])
         #expect(directories.volatileRemark == first.remark)
-        // It is not forgotten when the name is given free.
+        // The cache stays in use when the name becomes free.
         #expect(rmdir(taken) == 0)
         #expect(shared().path == first.path && shared().remark != nil)
-        // After the next start it is forgotten, and nothing of it stays.
+        // After the next boot the shared name is used again, and the cache's old folder goes.
         let next = shared(boot: "b2")
         #expect(next.path == taken && next.remark == nil)
         #expect(chmod(taken, 0o777) == 0)
@@ -90,10 +90,10 @@ import TokenKit
         #expect(Boot.identifier == Boot.identifier)
     }
 
-    /// After `sudo -E` it is the other user's, who would see and change what is kept there.
+    /// After `sudo -E` the session's folder belongs to another user, who could read and change its files.
     @Test func aSessionsFolderThatIsAnotherUsersIsNotUsed() throws {
         let folder = try TemporaryFolder()
-        // Whoever is not root has the system's root folder for that.
+        // Without root, `/` stands for another user's folder.
         let anothers = geteuid() == 0 ? folder.path("another") : "/"
         if geteuid() == 0 { #expect(mkdir(anothers, 0o700) == 0 && chown(anothers, 65534, 65534) == 0) }
         let directories = Directories(shared: "/shared") { ["HOME": "/h", "XDG_RUNTIME_DIR": anothers][$0] }

@@ -146,7 +146,7 @@ struct TestUser {
         #expect(throws: KeychainError(.param)) { try preferences.delete(link) }
         #expect(keychain.isValid)
         #expect(user.settings == settings)
-        // A folder on the way may be one: nothing else can be meant.
+        // A folder on the path may be a symbolic link: the keychain to delete is still unambiguous.
         let folder = user.folder.path("folder")
         try FileManager.default.createSymbolicLink(atPath: folder, withDestinationPath: user.folder.path)
         try preferences.delete(folder + "/k")

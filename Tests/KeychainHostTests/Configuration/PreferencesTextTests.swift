@@ -68,7 +68,7 @@ import Testing
         #expect(try parse(text.text).text == text.text)
     }
 
-    /// Whatever is in a file, reading it ends, and what was read comes out as it went in.
+    /// Parsing of any text ends, and a text that is accepted is written as it was read.
     @Test func anyTextIsReadOrRefused() {
         var generator = SystemRandomNumberGenerator()
         let pieces = [

@@ -7,7 +7,7 @@ import TokenKit
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// Keychain semantics 1.1 and 1.7: what a dictionary may say, and where.
+/// Keychain semantics 1.1 and 1.7: the keys of a dictionary, and the calls that take them.
 @Suite struct ParsedDictionaryTests {
     private typealias Operation = ParsedDictionary.Operation
 

@@ -93,7 +93,7 @@ import TokenKit
             #expect(answers.map(\.bytes) == found.map { Array($0.utf8) })
         }
         #expect(try stage.copy(query.merging(["u_AuthUI": .string("u_AuthUIS")]) { $1 })?.bytes == Array("b".utf8))
-        // Who does not want the data is told of the damaged one.
+        // A query without the data finds the damaged item.
         let attributes: ItemDictionary = ["class": .string("genp"), "r_Attributes": .bool(true)]
         #expect(try stage.copy(attributes)?.dictionary?["acct"]?.text == "a")
     }

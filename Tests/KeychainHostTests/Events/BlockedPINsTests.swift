@@ -8,7 +8,7 @@ import VirtualCard
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// What the programs of a user tell each other of PINs that were blocked.
+/// Programs of a user tell each other of PINs that were blocked.
 @Suite struct BlockedPINsTests {
     private let folder: TemporaryFolder
     private let blocked: BlockedPINs
@@ -106,7 +106,7 @@ import VirtualCard
         #expect(told.all.isEmpty)
         verify("111111")
         #expect(told.all.map(\.location) == ["Reader"])
-        // Who finds it blocked has not blocked it.
+        // A program that finds the PIN blocked has not blocked it.
         verify("222222")
         slot.disconnect(resetting: true)
         verify("222222")

@@ -6,7 +6,7 @@ import TokenKit
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// What a keychain does to its files for those who watch them.
+/// The effects of a keychain's changes on its files, which watchers see.
 @Suite struct FileWatcherTests {
     @Test func onlyNewSettingsChangeTheTimesOfTheFile() throws {
         let (test, watcher) = (try TestKeychain(), FileWatcher())
@@ -19,7 +19,7 @@ import TokenKit
         #expect(watcher.isReadable)
     }
 
-    /// Which would have the next change wait for more than its own flush.
+    /// A new file time would make the next change wait for more than its own flush.
     @Test func watchersAreToldWithoutANewTimeOfTheFile() throws {
         let (test, watcher) = (try TestKeychain(), FileWatcher())
         utimes(test.path, [timeval(tv_sec: 1000, tv_usec: 0), timeval(tv_sec: 1000, tv_usec: 0)])

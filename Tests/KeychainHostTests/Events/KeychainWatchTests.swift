@@ -7,7 +7,7 @@ import TokenKit
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// What a watch has told so far, for a test to wait for.
+/// The events that a watch has reported so far.
 final class Told: Sendable {
     private let events = Mutex<[KeychainEvent]>([])
 
@@ -15,7 +15,7 @@ final class Told: Sendable {
 
     var all: [KeychainEvent] { events.withLock { $0 } }
 
-    /// Waits until enough was told.
+    /// Waits up to 60 s for a number of events, and returns those so far.
     func wait(for count: Int = 1, where isMeant: (KeychainEvent) -> Bool = { _ in true }) -> [KeychainEvent] {
         let deadline = ContinuousClock.now + .seconds(60)
         while all.count(where: isMeant) < count, ContinuousClock.now < deadline { usleep(2000) }
@@ -38,7 +38,7 @@ final class Told: Sendable {
         let watch = KeychainWatch(user.preferences)
         let (finished, told, keychain) = (DispatchGroup(), told, keychain)
         Thread.detached(in: finished) {
-            // Cards of other tests are told of as well: they belong to the process.
+            // Blocked PINs of other tests are reported as well, because they are events of the process.
             watch.run { if $0.kind != .pinBlocked || $0.location?.contains(keychain.path) == true { told.put($0) } }
         }
         defer {
@@ -87,7 +87,7 @@ final class Told: Sendable {
         }
     }
 
-    /// Leaves the key with the login session; where the kernel keeps no keys, that is what has to be said.
+    /// Leaves the key with the login session. Returns false without a kernel keyring, which must be reported as `notAvailable`.
     private func isShared(_ keychain: LocalKeychain, seconds: UInt32) throws -> Bool {
         do throws(KeychainError) { try keychain.shareKeyWithSession(seconds: seconds) } catch {
             #expect(error == KeychainError(.notAvailable))
@@ -98,10 +98,10 @@ final class Told: Sendable {
 
     @Test func aKeyThatTheSessionLosesInTimeIsTold() throws {
         try watching {
-            // Nobody who could write it down is there any more when the time is over.
+            // When the time is over, no process has the key, and so none can write the event to the journal.
             let other = try LocalKeychain.open(keychain.path)
             try other.unlock(password: .of("p"))
-            // As long as nobody is kept waiting between this and the lock, even on a busy machine.
+            // Long enough to lock before the time is over, even on a busy machine.
             let isShared = try isShared(other, seconds: 4)
             other.lock()
             #expect(told.wait(for: isShared ? 3 : 2).map(\.kind) == [.unlock, .lock] + (isShared ? [.lock] : []))
@@ -143,7 +143,7 @@ final class Told: Sendable {
         try watching {
             let items = try (0..<3).map { number in
                 let item = try add("\(number)", to: other)
-                // One by one, so that each has to wake the watch.
+                // Each event is awaited before the next change, so that each change has to wake the watch.
                 #expect(told.wait { $0.item == item.reference }.count == 1)
                 return item
             }
@@ -192,7 +192,7 @@ final class Told: Sendable {
         #expect(JournalReader(keychain.path, since: 0)?.newEvents().contains { $0.item == item.reference } == true)
     }
 
-    /// Until the watch has found its way to it.
+    /// Adds items to a new keychain until the watch reports one.
     private func addToANewKeychain() throws {
         let other = try user.create("other")
         for number in 0..<1000 where !told.all.contains(where: { $0.kind == .add }) {
@@ -272,7 +272,7 @@ final class Told: Sendable {
 }
 
 extension Thread {
-    /// Runs a block on a thread of its own, since it blocks.
+    /// Runs a block that waits on its own thread.
     static func detached(in group: DispatchGroup, _ block: @escaping @Sendable () -> Void) {
         group.enter()
         Thread {

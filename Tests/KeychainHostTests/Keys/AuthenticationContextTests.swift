@@ -19,7 +19,7 @@ import VirtualCard
     @Test func aPINInTheContextServesEveryKeyWithoutAQuestion() throws {
         let desk = try Desk()
         let context = context(pin: "123456")
-        // Case 85, as far as nobody is asked: 9C gets the PIN each time.
+        // Case 85 without a question: 9C gets the PIN each time.
         for name in ["9A", "9C", "9C"] { _ = try desk.key(name).sign(context) }
         #expect(desk.pinsSent == 3)
         #expect(context.hasCredential(.pin))
@@ -33,7 +33,7 @@ import VirtualCard
         _ = try desk.key("9A").sign(wrong)
         #expect(desk.pinsSent == 1 && card.triesLeft == 3)
         #expect(wrong.hasCredential(.pin))
-        // A key that wants it each time gets it.
+        // A key that needs the PIN each time gets the context's.
         #expect(throws: KeychainError(.authFailed)) { try desk.key("9C").sign(wrong) }
         #expect(desk.pinsSent == 2 && card.triesLeft == 2)
     }
@@ -78,7 +78,7 @@ import VirtualCard
         #expect(error?.triesLeft == 1)
         #expect(desk.pinsSent == 0)
         #expect(card.triesLeft == 1)
-        // It was not refused, so it is still there for somebody who agrees.
+        // The PIN was not refused, so the context keeps it for a person who agrees to the last try.
         #expect(context.hasCredential(.pin))
         let blocked = try Desk(TestCard(pinTries: 0))
         let refusal = #expect(throws: KeychainError(.authFailed)) { try blocked.key("9A").sign(context) }
@@ -98,7 +98,7 @@ import VirtualCard
         }
         #expect(person.requests.isEmpty)
         #expect(desk.reader.log.isEmpty)
-        // What the context carries needs no interaction.
+        // A credential of the context needs no interaction.
         _ = try key.sign(context(pin: "123456", person).withoutQuestions())
         #expect(person.requests.isEmpty)
     }
@@ -161,7 +161,7 @@ import VirtualCard
         #expect(try !desk.token.isUnlocked())
         try desk.token.verifyPIN(authentication: .owner)
         #expect(try desk.token.isUnlocked())
-        // What this session did not present does not count here, nor what another program took back.
+        // A PIN counts only in the session that presented it, and not after another program has reset the card.
         #expect(try !Desk(desk.reader).token.isUnlocked())
         desk.reader.resetByAnotherClient()
         #expect(try !desk.token.isUnlocked())

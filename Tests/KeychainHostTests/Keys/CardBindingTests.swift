@@ -38,7 +38,7 @@ import VirtualCard
         let desk = try desk(algorithm)
         let binding = try local.keychain.bind(to: desk.token, authentication: .owner)
         #expect(try local.keychain.cardBindings() == [binding])
-        // Another program, and the card fresh from the pocket.
+        // Another program, and a card without a verified PIN.
         let reopened = try local.reopened()
         try desk.token.lock()
         let person = TypesInTurn("123456")
@@ -97,7 +97,7 @@ import VirtualCard
     @Test func aReissuedCardIsBoundAnewInPlaceOfTheOld() throws {
         let old = try desk(name: "old")
         try local.keychain.bind(to: old.token, authentication: .owner)
-        // The same card by its GUID, with a new key.
+        // A card with the same GUID and a new key.
         let new = try desk(.p384, name: "new")
         let reopened = try local.reopened()
         let error = #expect(throws: KeychainError(.dataNotAvailable)) {
@@ -202,7 +202,7 @@ import VirtualCard
         #expect(try local.keychain.cardBindings().isEmpty)
     }
 
-    /// The line of a script does not say whether it is a password or a PIN.
+    /// A script's line may be the password or the PIN: it opens the card even if the password's row is damaged.
     @Test(arguments: ["scrypt_n = 4", "scrypt_n = 3", "salt = zeroblob(32)", "wrapped_key = zeroblob(60)"])
     func aCardOpensWhatItsDamagedPasswordDoesNot(assignment: String) throws {
         let desk = try desk()
@@ -300,7 +300,7 @@ import VirtualCard
         try reopened.unlock(use: "read", authentication: context)
         try reopened.confirmPresence(use: "read", authentication: context)
         #expect(person.requests.isEmpty && desk.pinsSent == before)
-        // One that is wrong is forgotten, and nobody is asked instead.
+        // A wrong password is forgotten, without a question for another.
         context.setCredential(.of("wrong"), .password)
         reopened.lock()
         #expect(throws: KeychainError(.authFailed)) { try reopened.unlock(use: "read", authentication: context) }

@@ -11,7 +11,7 @@ import VirtualCard
 @testable import KeychainModel
 @testable import KeychainStore
 
-/// A bound card shows that it is the one that was bound, before its PIN is asked for. Keychain semantics 7.11.
+/// A bound card proves that it is the bound one before its PIN is asked for. Keychain semantics 7.11.
 @Suite struct CardProofTests {
     private let local: TestKeychain
 
@@ -122,7 +122,7 @@ import VirtualCard
         desk.reader.clearLog()
         #expect(try unlock(with: [desk.token], TypesInTurn("123456")))
         #expect(desk.keyUses == 1)
-        // Another card under the name, with the bound key's certificate and another key in 9A.
+        // Another card with the same GUID, the bound key's certificate and another key in 9A.
         var other = try card(slots: slots).clone()
         other.certificates[.authentication] = nil
         let impostor = try Desk(other)
@@ -140,7 +140,7 @@ import VirtualCard
         #expect(error?.remedy?.contains("change the PIN") == true)
     }
 
-    /// The PIVKey wants the PIN for its key 9E too.
+    /// The PIVKey needs the PIN for its key 9E as well.
     @Test func aCardWhose9EWantsThePINIsCompared() throws {
         var card = card()
         card.profile = .pivKey
@@ -178,7 +178,7 @@ import VirtualCard
         #expect(try local.reopened().cardBindings().isEmpty)
     }
 
-    /// A file of the layout before has no column for the key; where it cannot be written it keeps that layout.
+    /// A file of the previous layout has no column for the proof key. A read-only file keeps that layout.
     @Test(arguments: [0o600, 0o400] as [mode_t])
     func aBindingOfAnOlderLayoutOpensTheKeychain(mode: mode_t) throws {
         let desk = try Desk(card(slots: [.keyManagement]))
@@ -206,7 +206,7 @@ import VirtualCard
 }
 
 extension TestCard {
-    /// What somebody makes who can read the card, and has neither its PIN nor its keys.
+    /// A copy by an attacker who can read the card, and has neither its PIN nor its keys.
     func clone() throws -> TestCard {
         var clone = self
         clone.name = "clone"

@@ -75,7 +75,7 @@ import TokenKit
         }
     }
 
-    // What an RSA hybrid is made of: OAEP of an AES key, then AES-GCM with a zero vector, bound to the public key.
+    // An RSA hybrid is OAEP of an AES key, then AES-GCM with a zero vector and the public key as associated data.
     @Test(arguments: [(2048, 16), (4096, 32)]) func theRSAHybridIsApples(bits: Int, keyLength: Int) throws {
         let pair = try TestKey.named("anna", .rsa(bits: bits)).privateKey
         let ciphertext = try SoftwareKey(pair).encrypt(Self.message.span, using: .rsaHybrid(.sha1))

@@ -11,7 +11,7 @@ import VirtualCard
 @testable import KeychainModel
 @testable import KeychainStore
 
-/// What an access control asks for before a secret is used. Keychain semantics 3.2 and 3.3.
+/// The questions of an access control before a secret is used. Keychain semantics 3.2 and 3.3.
 @Suite struct GuardedItemTests {
     private let local: TestKeychain
 
@@ -70,7 +70,7 @@ import VirtualCard
         for item in items + items { #expect(try read(item, context) == "s3cret") }
         #expect(person.requests.count == 2)
         #expect(try read(items[0], context.withoutQuestions()) == "s3cret")
-        // Neither another keychain's items nor those of one that was locked meanwhile.
+        // The presence does not count for another keychain, nor after the keychain was locked.
         let other = try TestKeychain()
         let foreign = try other.addPassword("a", [.accessControl: attributes(.userPresence)[.accessControl] ?? ""])
         #expect(throws: KeychainError(.interactionNotAllowed)) {
@@ -197,7 +197,7 @@ import VirtualCard
         let person = TypesInTurn("app")
         #expect(try read(item, AuthenticationContext(prompter: person)) == "s3cret")
         #expect(person.requests.first?.subject == "mail")
-        // What the keychain itself decrypts is not the secret.
+        // The keychain's key alone does not decrypt the secret: it is still sealed under the application password.
         let stored = try local.keychain.state.withLock { opened throws(KeychainError) in
             try opened.secret(of: item.reference, isAuthorized: true)
         }
@@ -334,7 +334,7 @@ import VirtualCard
         for count in 0..<sealed.count {
             #expect(throws: KeychainError.self) { try open(Array(sealed.prefix(count)), keychain) }
         }
-        // A cost with a bit more would take hours, or more memory than there is.
+        // A flipped top bit in the cost must be refused at once: that cost would take hours, or more memory than there is.
         for index in sealed.indices {
             var changed = sealed
             changed[index] ^= 0x80

@@ -5,12 +5,12 @@ import TokenKit
 @testable import KeychainHost
 
 @Suite struct KeyAlgorithmTests {
-    /// Those of symmetric keys, for which Apple has none.
+    /// The names of algorithms for symmetric keys, for which Apple has none.
     static let ownNames = Set(
         ["encrypt:AES:GCM", "encrypt:AES:KW"].map { "algid:\($0)" }
             + ["SHA1", "SHA224", "SHA256", "SHA384", "SHA512"].map { "algid:sign:HMAC:\($0)" })
 
-    /// The values of `kSecKeyAlgorithm…`, save those with MD5.
+    /// The values of `kSecKeyAlgorithm…`, without those for MD5.
     static let names: Set<String> = {
         var names: Set<String> = [
             "algid:sign:RSA:raw", "algid:sign:RSA:digest-PKCS1v15", "algid:sign:ECDSA:digest-X962",

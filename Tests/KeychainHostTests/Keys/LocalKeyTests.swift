@@ -58,7 +58,7 @@ import Testing
         test.keychain.lock()
         #expect(throws: KeychainError(.interactionNotAllowed)) { try test.keychain.generateKeyPair(.ecP256) }
         try test.keychain.unlock(password: .of("correct"))
-        // The public half would be in the tokens' group, which is refused for it alone.
+        // Only the public half would get the tokens' group, which is refused.
         #expect(throws: KeychainError.self) {
             try test.keychain.generateKeyPair(
                 .ecP256, [.accessGroup: .string(AccessGroup.token)], privateAttributes: [.accessGroup: "mine"])

@@ -6,7 +6,7 @@ import VirtualCard
 
 @testable import KeychainHost
 
-/// What is signed and encrypted here the `openssl` command takes, and the other way round.
+/// The `openssl` command takes signatures and ciphertexts that are made here, and the other way round.
 @Suite struct OpenSSLInteroperabilityTests {
     private let folder: TemporaryFolder
     private let message = Array("a message for both".utf8)
@@ -21,7 +21,7 @@ import VirtualCard
         return try Program.run(["openssl"] + arguments.map { files.contains($0) ? folder.path($0) : $0 })
     }
 
-    /// A key on a card, whose public half lies in a file.
+    /// A key on a card. Writes its public half to a file.
     private func onCard(_ algorithm: CardAlgorithm, _ name: String) throws -> any KeychainKey {
         let desk = try Desk(TestCard(profile: .yubiKey57, algorithm: algorithm))
         let key = try desk.key(name)

@@ -7,11 +7,11 @@ import VirtualCard
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// Signatures by every algorithm, on cards, in files and by a key that does the bare operation alone.
+/// Signatures by every algorithm, on cards, in software and by a key that does only the RSA primitive.
 @Suite struct SignatureAlgorithmTests {
     private static let message = Array("a message to sign".utf8)
 
-    /// Keys of one pair in three places.
+    /// One key pair on a card, in software and, for RSA, behind the bare primitive.
     private static func keys(_ algorithm: CardAlgorithm) throws -> [any KeychainKey] {
         let desk = try Desk(TestCard(profile: .yubiKey57, algorithm: algorithm, slots: [.authentication]))
         let pair = try TestCard(algorithm: algorithm).key(.authentication)

@@ -159,7 +159,7 @@ import Testing
 }
 
 extension SymmetricKey {
-    /// Uses it twice, there and back.
+    /// Encrypts and decrypts with the key, or signs and verifies.
     fileprivate func checkWorks(_ context: AuthenticationContext = .owner) throws {
         if type == .aes {
             #expect(

@@ -7,7 +7,7 @@ import TokenKit
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// What symmetric keys do, those of a keychain and those in memory alike. Keychain semantics 4.5.
+/// Operations of symmetric keys, in a keychain and in memory. Keychain semantics 4.5.
 @Suite struct SymmetricKeyTests {
     private let test: TestKeychain
 
@@ -24,7 +24,7 @@ import TokenKit
 
     // MARK: - AES-GCM
 
-    /// McGrew and Viega, The Galois/Counter Mode of Operation, appendix B, as SP 800-38D cites it: 2, 10 and 16.
+    /// Test cases 2, 10 and 16 of McGrew and Viega, The Galois/Counter Mode of Operation, appendix B, which SP 800-38D cites.
     static let gcm: [(key: String, nonce: String, plaintext: String, associated: String, sealed: String)] = [
         (
             "00000000000000000000000000000000", "000000000000000000000000", "00000000000000000000000000000000", "",

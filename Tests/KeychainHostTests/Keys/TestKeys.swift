@@ -6,7 +6,7 @@ import TokenKit
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// A key that does the RSA primitive and nothing else, as the plainest of cards.
+/// A key that does only the RSA primitive, as the simplest cards do.
 final class DoesRawRSAOnly: KeychainKey {
     private let key: PrivateKey
     private let log = Mutex<[String]>([])
@@ -15,7 +15,7 @@ final class DoesRawRSAOnly: KeychainKey {
         self.key = key
     }
 
-    /// What it was asked to do.
+    /// The `use` texts of the operations so far.
     var uses: [String] { log.withLock { $0 } }
 
     let keychainName = "plain"
@@ -65,7 +65,7 @@ extension KeychainKey {
 }
 
 extension TestKeychain {
-    /// A symmetric key that is stored, as a program finds it.
+    /// Stores a symmetric key, and returns it as a program finds it.
     func add(
         symmetric bytes: [UInt8], _ type: KeyType = .aes, _ attributes: Attributes = [:]
     ) throws -> SymmetricKey {

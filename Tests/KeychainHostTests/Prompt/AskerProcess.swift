@@ -1,15 +1,15 @@
 import Foundation
 import TestSupport
 
-/// The program `PromptAsker` at work, with a terminal of its own or without one.
+/// A running `PromptAsker`, with its own terminal or without one.
 final class AskerProcess {
     private let folder: TemporaryFolder
     private let child: ChildProcess
 
     /// - Parameters:
-    ///   - arguments: its prompter and the questions to ask.
-    ///   - terminal: what it finds as its controlling terminal.
-    ///   - input: a file as its standard input.
+    ///   - arguments: the program's prompter and the questions to ask.
+    ///   - terminal: the program's controlling terminal; nil for none.
+    ///   - input: the file that is the program's standard input.
     init(
         _ arguments: [String], on terminal: PseudoTerminal? = nil, environment: [String: String] = [:],
         input: String = "/dev/null"
@@ -26,9 +26,9 @@ final class AskerProcess {
 
     func send(_ signal: Int32) { kill(child.identifier, signal) }
 
-    /// Waits for its end.
+    /// Waits for the end of the program.
     ///
-    /// - Returns: its exit status, or a signal's number negated, and a line for each question.
+    /// - Returns: the exit status, or the negated number of the signal, and a line for each question.
     func finish() throws -> (status: Int32, answers: [String]) {
         let status = child.wait()
         let text = String(decoding: try folder.read("answers"), as: UTF8.self)
@@ -42,7 +42,7 @@ final class AskerProcess {
 final class PseudoTerminal {
     let path: String
     private let keyboard: Int32
-    /// Kept open, so that the terminal outlives the program on it.
+    /// The program's side, kept open so that the terminal outlives the program.
     private let line: Int32
     private var seen: [UInt8] = []
 
@@ -69,7 +69,7 @@ final class PseudoTerminal {
     /// Everything that was shown so far.
     var screen: String { String(decoding: seen, as: UTF8.self) }
 
-    /// Waits until a text has been shown so often.
+    /// Waits until a text has been shown a number of times.
     func wait(for text: String, times: Int = 1) throws {
         var bytes = [UInt8](repeating: 0, count: 4096)
         while screen.components(separatedBy: text).count <= times {

@@ -4,7 +4,7 @@ import Testing
 @testable import KeychainHost
 
 @Suite(.serialized) struct HeldSignalsTests {
-    /// One that no other test and no program here heeds.
+    /// A signal that no other test and no program here handles.
     private let number = SIGUSR2
 
     private var isStandard: Bool {

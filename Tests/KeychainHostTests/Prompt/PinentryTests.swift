@@ -7,13 +7,13 @@ import Testing
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// A pinentry of a few lines of shell, which writes down what it is told.
+/// A pinentry of a few lines of shell, which logs its commands.
 private struct FakePinentry {
     private let folder: TemporaryFolder
 
     /// - Parameters:
-    ///   - answers: what follows a command, as `printf` has it; `OK` for all others.
-    ///   - greeting: what it says first.
+    ///   - answers: the shell code that answers a command; other commands are answered with `OK`.
+    ///   - greeting: the shell code that runs first.
     init(_ answers: [String: String] = [:], greeting: String = "echo OK ready") throws {
         folder = try TemporaryFolder()
         let cases = answers.map { "\($0)) \($1) ;;" }.joined(separator: "\n")
@@ -35,7 +35,7 @@ private struct FakePinentry {
 
     var prompter: PinentryPrompter { PinentryPrompter(program: folder.path("pinentry")) }
 
-    /// A process that asks through it on a terminal.
+    /// A process that asks through this pinentry on a terminal.
     func asker(_ question: String) throws -> (AskerProcess, PseudoTerminal) {
         let terminal = try PseudoTerminal()
         let asker = try AskerProcess(
@@ -44,7 +44,7 @@ private struct FakePinentry {
         return (asker, terminal)
     }
 
-    /// What it was told, `OPTION` and `BYE` aside.
+    /// The commands so far, without `OPTION` and `BYE`.
     var commands: [String] {
         let text = (try? folder.read("log")).map { String(decoding: $0, as: UTF8.self) } ?? ""
         let lines = text.split(separator: "\n").map(String.init)
@@ -169,13 +169,13 @@ private struct FakePinentry {
 
     // MARK: - Terminals
 
-    /// A program that takes the whole screen, and says so.
+    /// Shell code that switches the terminal to the whole screen, and prints `asking`.
     private static let wholeScreen = """
         stty -icanon -echo <"$tty"; printf '\\033[?1049hasking' >"$tty"
         """
 
     @Test(arguments: [SIGTERM, SIGHUP, SIGINT]) func aSignalLeavesTheTerminalAsItWas(signal: Int32) throws {
-        // The one minds the signal, the other does not.
+        // One program ends by the signal, the other ignores it.
         for habit in ["", "trap '' TERM HUP INT QUIT; "] {
             let fake = try FakePinentry(["GETPIN": "\(habit)\(Self.wholeScreen); exec sleep 600"])
             let (asker, terminal) = try fake.asker("pin")
@@ -226,7 +226,7 @@ private struct FakePinentry {
         #expect(fake.commands.last == "GETPIN")
     }
 
-    // MARK: - The one of GnuPG
+    // MARK: - GnuPG's pinentry
 
     @Test(arguments: ["\u{3}", "kill"]) func theRealOneLeavesTheScreenWhenItIsInterrupted(how: String) throws {
         let terminal = try PseudoTerminal()

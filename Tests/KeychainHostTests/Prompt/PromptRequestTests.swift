@@ -40,7 +40,7 @@ import Testing
         #expect(first.messages.count == 3)
     }
 
-    /// Where nobody is to be asked, and where a script has the answer, nobody is to type it on the reader either.
+    /// The reader's keypad is not used if no question is allowed, or if a script has the answer.
     @Test func whoMayTypeOnTheReader() throws {
         #expect(TerminalPrompter().allowsPINPad)
         #expect(PinentryPrompter(program: "/nonexistent").allowsPINPad)
@@ -68,7 +68,7 @@ import Testing
         #expect(try prompter.confirm("?"))
     }
 
-    /// A program is not told of a command's options, nor a command's user of functions.
+    /// The remedy names functions to a program, and options to a user of the command.
     @Test func whoCannotAskNamesTheWaysThatThereAre() throws {
         func remedy(_ prompter: some Prompter) throws -> String? {
             let error = #expect(throws: KeychainError(.interactionNotAllowed)) {

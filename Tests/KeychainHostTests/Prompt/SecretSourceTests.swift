@@ -36,18 +36,18 @@ import Testing
         #expect(error?.reason.contains("has no line") == true)
     }
 
-    /// What is stored is the second line, whether the keychain took the first one or had no need of it.
+    /// The second line is stored, whether or not the keychain needed the first one.
     @Test(arguments: [true, false]) func theFirstLineIsTheKeychains(isTaken: Bool) throws {
         let source = try SecretSource("file:\(file("password\nsecret\nmore\n"))")
         if isTaken { #expect(try answers(source, 1) == ["password"]) }
         try source.leaveFirstLine()
         #expect(try answers(source, 1) == ["secret"])
-        // It is the first line alone that is left, and once.
+        // Only the first line is left out, and only once.
         try source.leaveFirstLine()
         #expect(try answers(source, 1) == ["more"])
     }
 
-    /// A file's passphrase comes before it is known whether the keychain has to be unlocked at all.
+    /// A file's passphrase is asked for before it is known whether the keychain has to be unlocked.
     @Test func theFirstLineIsKeptForAKeychainThatAsksLater() throws {
         let source = try SecretSource("file:\(file("password\nsecret\nother\nmore\n"))")
         func another() throws -> String {

@@ -18,8 +18,8 @@ final class TypesInTurn: Prompter {
     private let whileAsked: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - agrees: what is said to yes-or-no questions.
-    ///   - whileAsked: what happens in the world before the answer is there.
+    ///   - agrees: the answer to yes-or-no questions.
+    ///   - whileAsked: runs before each answer.
     init(_ answers: String..., agrees: Bool = false, whileAsked: @escaping @Sendable () -> Void = {}) {
         state = Mutex(State(answers: answers[...]))
         self.agrees = agrees
@@ -51,7 +51,7 @@ final class TypesInTurn: Prompter {
     func tell(_ message: String) { state.withLock { $0.messages.append(message) } }
 }
 
-/// A program that has one answer and gives it whenever it is asked, as pinentry does with what it keeps.
+/// A program that gives the same answer to every question, as pinentry does with a cached PIN.
 final class AnswersForEver: Prompter {
     private let answer: String
     private let count = Atomic(0)
@@ -106,7 +106,7 @@ final class AnswersByPurpose: Prompter {
         (self.keychain, self.item) = (keychain, item)
     }
 
-    /// What was asked about, in its order.
+    /// The subjects of the questions, in order.
     var subjects: [String] { asked.withLock { $0 } }
 
     var canAsk: Bool { true }

@@ -4,7 +4,7 @@ import TokenKit
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// Keychain semantics 1.12 and 2.4: numbers that others know.
+/// Keychain semantics 1.12 and 2.4: numbers that other programs know.
 @Suite struct CodeRuleTests {
     private static let codes: [(Int32, String)] = [
         (0, "Success"), (-4, "Unimplemented"), (-34, "DiskFull"), (-36, "IO"), (-49, "OpWr"), (-50, "Param"),

@@ -9,7 +9,7 @@ import TokenKit
 
 /// Keychain semantics 3.1: the table of accessibilities.
 @Suite struct ProtectionRuleTests {
-    /// Whether a locked session keeps from it, and whether it may leave the device.
+    /// For each accessibility, whether it needs an unlocked session, and whether the item may leave the device.
     private static let table: [(value: String, isForUnlocked: Bool, mayLeave: Bool)] = [
         ("ak", true, true), ("ck", false, true), ("dk", false, true), ("aku", true, false), ("cku", false, false),
         ("dku", false, false), ("akpu", true, false),

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `Documentation/rules.md` and `consumers.md` name a test for each rule and each wish, and every one of them exists.
+/// `Documentation/rules.md` and `consumers.md` name a test for each rule and each wish, and all these tests exist.
 @Suite struct RuleIndexTests {
-    /// Suites and what their files declare.
+    /// The functions of each suite.
     private let functions: [String: Set<String>]
     private let named: [String]
 

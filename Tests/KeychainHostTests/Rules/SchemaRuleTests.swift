@@ -6,7 +6,7 @@ import TokenKit
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// Keychain semantics 1.1 to 1.4: which attributes there are, of which kind, and what becomes of others.
+/// Keychain semantics 1.1 to 1.4: the attributes, their kinds, and the errors for others.
 @Suite struct SchemaRuleTests {
     private static let classes = ItemClass.allCases
 
@@ -44,7 +44,7 @@ import TokenKit
 
     @Test(arguments: classes)
     func rule1_1_aColumnTakesValuesOfItsKindAlone(itemClass: ItemClass) {
-        // Nothing is there to be found, so that a query which is understood finds nothing.
+        // There are no items, so that a valid query finds nothing.
         for column in Self.columns(itemClass) {
             for value in column.kind.fitting {
                 expect(.itemNotFound) { try copy(itemClass, column.code, value) }

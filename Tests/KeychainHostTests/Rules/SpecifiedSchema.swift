@@ -2,8 +2,8 @@ import ItemDictionaries
 import KeychainHost
 import KeychainModel
 
-/// The columns of keychain semantics 1.2, written down a second time: what the source says is compared with this, and never
-/// read from it. A star makes a column part of what makes an item unique.
+/// The columns of keychain semantics 1.2, written a second time by hand, so that the source is compared with them. A star
+/// marks a column that is part of an item's uniqueness.
 enum SpecifiedSchema {
     enum Kind: Character, CaseIterable {
         case string = "s"
@@ -71,7 +71,7 @@ extension SpecifiedSchema.Kind {
         }
     }
 
-    /// Values of other kinds that it does not take.
+    /// Values of other kinds, which the column refuses.
     private var ofOtherKinds: [ItemValue] {
         switch self {
         case .string, .data: [.number(7), .bool(true), .date(1)]
@@ -83,7 +83,7 @@ extension SpecifiedSchema.Kind {
         }
     }
 
-    /// Values that it does not take: of another kind, or none at all.
+    /// Values that the column refuses: of another kind, or of a kind that no column takes.
     var unfitting: [ItemValue] {
         ofOtherKinds + [.null, .array([]), .dictionary([:]), .reference(.policy(.smime))]
     }

@@ -8,7 +8,7 @@ import TokenKit
 
 @testable import KeychainHost
 
-/// A certificate is parsed once on its way from its row to whoever reads it.
+/// A certificate is parsed once on its way from its row to its reader.
 @Suite(.serialized) struct CertificateParsingTests {
     private final class Counter: Sendable {
         private let counts = Mutex<[[UInt8]: Int]>([:])
@@ -48,7 +48,7 @@ import TokenKit
         let counts = try parses(of: made) {
             let found = try list.items(matching: query).found
             #expect(found.count == made.count)
-            // As commands, SecCertificate and the objects of PKCS #11 use what was found.
+            // Commands, SecCertificate and the objects of PKCS #11 use found items in these ways.
             let names = CryptokiItemNames(keys: [], certificates: found)
             for item in found {
                 #expect(item.certificate?.commonName == item.commonName)

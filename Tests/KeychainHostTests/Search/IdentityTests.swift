@@ -22,7 +22,7 @@ import VirtualCard
     }
 
     @Test func aLocalCertificatePairsWithTheKeyOnACard() throws {
-        // Only metadata tells of a key that has no certificate.
+        // Only metadata reports a key that has no certificate.
         let card = TestCard(profile: .yubiKey57, slots: [.authentication], withoutCertificate: [.authentication])
         let (local, desk) = (try TestKeychain(), try Desk(card))
         try local.add(card.key(.authentication).certificate)
@@ -36,7 +36,7 @@ import VirtualCard
         let card = TestCard(slots: [.authentication], certificates: [.authentication: other.certificate.der])
         let (local, desk) = (try TestKeychain(), try Desk(card))
         try local.add(other.privateKey)
-        // The card says nothing of its keys, so the certificate's key passes for the slot's; that one is nearer.
+        // The card does not report its keys, so the certificate's key counts as the slot's, and precedes the local one.
         #expect(try list(desk, local).identities().map(\.key.isOnToken) == [true])
         let telling = try Desk(
             TestCard(

@@ -7,7 +7,7 @@ import TokenKit
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// `m_Issuers`: a chain is followed through whatever keychains it is in.
+/// `m_Issuers`: a chain is followed through all keychains that hold a part of it.
 @Suite struct IssuerTests {
     /// Certificates of which each issued the next, from the root.
     private func chain(_ names: [String]) throws -> [Certificate] {

@@ -13,12 +13,12 @@ enum Place: String, CaseIterable, Sendable {
     case card, file
 }
 
-/// A key of one kind in a keychain of either sort, as a program gets hold of it.
+/// A key on a card or in a file, which a program gets through a search list.
 private struct Holder {
     let publicKey: PublicKey
     let list: SearchList
     let name: String
-    /// The keychain's, which is there for as long as this is.
+    /// The folder of the keychain's file, kept as long as the holder.
     private let folder: TemporaryFolder?
 
     init(_ place: Place, _ algorithm: CardAlgorithm) throws {
@@ -48,7 +48,7 @@ private struct Holder {
     }
 }
 
-/// The same operation gives the same result on a card and in software, and others can use it.
+/// The same operation gives the same result on a card and in software, and other software can use the result.
 @Suite struct KeyOperationTests {
     private static let message = Array("a message".utf8)
 

@@ -113,7 +113,7 @@ import VirtualCard
         #expect(result.found.map(\.isOnToken) == [false])
         #expect(result.missing.map(\.error.code) == [.deviceReset])
         #expect(result.missing.map(\.kind) == [.unreadableKeychain] && result.missing.map(\.place) == [.card])
-        // Once it is known to be gone there is nothing to report.
+        // Once the card is known to be gone, there is nothing to report.
         #expect(try list.items(matching: Query(.certificate, limit: .all)).missing.isEmpty)
     }
 
@@ -149,7 +149,7 @@ import VirtualCard
         #expect(desk.commands.isEmpty)
         let absent = try Query(.certificate, [.tokenID: "piv:another"], limit: .all)
         #expect(try list.items(matching: absent).found.isEmpty)
-        // SELECT and CHUID tell which card it is; nothing more is read of another one.
+        // SELECT and CHUID identify the card; nothing more is read from one that is not asked for.
         #expect(desk.commands == [0xA4, 0xCB])
     }
 

@@ -8,7 +8,7 @@ import VirtualCard
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// Keychain semantics 4.3: nothing is written to a token, and nothing half.
+/// Keychain semantics 4.3: nothing is written to a token, and a change is made as a whole or not at all.
 @Suite struct WritingTests {
     @Test func aTokenRefusesEveryWriteAndIsNotTouched() throws {
         let desk = try Desk()
@@ -77,7 +77,7 @@ import VirtualCard
         desk.reader.isHeldExclusively = true
         let list = SearchList(tokens: [desk.token], locals: [local.keychain])
         #expect(try list.delete(matching: Query(.genericPassword)) == 1)
-        // Nobody knows whether the card has such a certificate.
+        // The card, which cannot be read, might have such a certificate.
         #expect(throws: KeychainError(.notAvailable)) { try list.delete(matching: Query(.certificate)) }
         #expect(try local.count(.certificate) == 1)
     }

@@ -15,15 +15,15 @@ import VirtualCard
 
 /// A program has two threads: while a person types the PIN that one waits for, the other signs with another key of the same card.
 ///
-/// PKCS11BridgeTests/QuestionTests has the same of the module.
+/// PKCS11BridgeTests/QuestionTests tests the same for the module.
 @Suite struct PromptConcurrencyTests {
-    /// What the second thread does while the person types, on a thread of its own; given up after a while, so that a host that waits
-    /// for the person fails the test and does not hang it.
+    /// The work of the second thread while the person types. It is given up after 20 s, so that a host that waits for the person
+    /// fails the test and does not hang it.
     private final class SecondThread: Sendable {
         private let work = Mutex<(@Sendable () throws -> [UInt8])?>(nil)
         private let result = Mutex<[UInt8]?>(nil)
 
-        /// The signature, where it was there before the person had typed.
+        /// The signature; nil if it was not made before the person had typed.
         var signature: [UInt8]? { result.withLock { $0 } }
 
         func prepare(_ body: @escaping @Sendable () throws -> [UInt8]) { work.withLock { $0 = body } }
@@ -41,7 +41,7 @@ import VirtualCard
         }
     }
 
-    /// The way of the command and of all clients of the host.
+    /// The path of the command and of all clients of the host.
     @Test(arguments: ServiceRoute.allCases) func theHostSignsForAnotherRequest(route: ServiceRoute) throws {
         let other = SecondThread()
         let stage = try ServiceStage(route, person: TypesInTurn("123456") { other.run() })
@@ -57,7 +57,7 @@ import VirtualCard
         #expect(stage.pinsSent == 1)
     }
 
-    /// The way of `SecKeyCreateSignature`: a session for each call, over the keychains of the process.
+    /// The path of `SecKeyCreateSignature`: a session for each call, over the keychains of the process.
     @Test func aSessionOfSecItemSignsForAnotherThread() throws {
         let other = SecondThread()
         let user = try TestUser()

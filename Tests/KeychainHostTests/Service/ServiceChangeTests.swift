@@ -8,7 +8,7 @@ import VirtualCard
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// Changes through the host's face: as a whole or not at all.
+/// Changes through `KeychainService`: as a whole or not at all.
 @Suite(.serialized) struct ServiceChangeTests {
     private func password(_ account: String, to keychain: LocalKeychain) throws -> ChangeStep {
         .add(
@@ -49,7 +49,7 @@ import VirtualCard
             (.itemNotFound, .update(try named("nowhere"), [.label: "x"])),
         ]
         for (code, step) in failing {
-            // Before and after what succeeds.
+            // The failing step comes after or before a step that succeeds.
             let others = [try password("new", to: stage.login), .delete(try named("there"))]
             for steps in [[others[0], step], [step, others[0]]] {
                 #expect(throws: KeychainError(code)) { try stage.service.change(steps, RequestContext()) }

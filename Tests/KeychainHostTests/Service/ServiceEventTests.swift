@@ -9,9 +9,9 @@ import VirtualCard
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// Events and cancellation through the host's face.
+/// Events and cancellation through `KeychainService`.
 @Suite struct ServiceEventTests {
-    /// Events of the stage's files: others of the process, as blocked PINs, come along.
+    /// The events of one keychain. A page has the process's other events as well, such as blocked PINs.
     private func events(_ page: EventPage, of keychain: LocalKeychain) -> [KeychainEvent.Kind] {
         page.events.filter { $0.location == keychain.path }.map(\.kind)
     }

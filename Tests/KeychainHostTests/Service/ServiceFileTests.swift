@@ -7,7 +7,7 @@ import TokenKit
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// Keychains in files, and the settings that choose them, through the host's face.
+/// Keychains in files, and the settings that choose them, through `KeychainService`.
 @Suite(.serialized) struct ServiceFileTests {
     private let context = RequestContext()
     private let silent = RequestContext(questions: .never)

@@ -6,7 +6,7 @@ import Testing
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// Identities and copies of keys that are added through the host's face. Keychain semantics 1.8 and 3.2.
+/// Identities and copies of keys that are added through `KeychainService`. Keychain semantics 1.8 and 3.2.
 @Suite(.serialized) struct ServiceIdentityTests {
     private func addition(
         _ key: IdentityAddition.Key? = nil, _ attributes: Attributes = [:], to keychain: LocalKeychain? = nil

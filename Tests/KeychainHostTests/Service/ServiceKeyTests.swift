@@ -8,7 +8,7 @@ import VirtualCard
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// Keys through the host's face: PIN rules, removal, and a fault at every command.
+/// Keys through `KeychainService`: PIN rules, removal, and a fault at every command.
 @Suite(.serialized) struct ServiceKeyTests {
     @Test(arguments: ServiceRoute.allCases) func oneQuestionServesForTheSession(route: ServiceRoute) throws {
         let stage = try ServiceStage(route, person: TypesInTurn("123456"))
@@ -204,7 +204,7 @@ import VirtualCard
         #expect(try stage.isSignature(stage.service.perform(request, RequestContext()).secret.copiedBytes))
     }
 
-    /// Whatever goes wrong at whatever command, the answer is a right signature or an error, no PIN is spent, and the next request works.
+    /// After a fault at any command the answer is a correct signature or an error, no try is spent, and the next request works.
     @Test(arguments: [CardFault.remove, .reset, .drop, .status(.memoryFailure), .truncate(to: 1)])
     func aFaultAtAnyCommandCostsNoTry(fault: CardFault) throws {
         for index in 0..<12 {

@@ -6,7 +6,7 @@ import VirtualCard
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// Keychains by their identifiers, and the way of a search, through the host's face.
+/// Keychains by their identifiers, and the explanation of a search, through `KeychainService`.
 @Suite(.serialized) struct ServiceKeychainTests {
     private func mail(_ stage: ServiceStage) -> [String] {
         let query = Query.genericPasswords.where(.service, "mail")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import KeychainHost
 
-/// A card that is not PIV, by a driver of its own, through the host's face: nothing between it and a front end is about PIV.
+/// A card that is not PIV, with its own driver, through `KeychainService`: no layer between card and front end knows of PIV.
 @Suite struct ServiceOtherCardTests {
     private let user: TestUser
     private let card: BadgeCard

@@ -8,7 +8,7 @@ import VirtualCard
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// Searches of the search list through the host's face.
+/// Searches of the search list through `KeychainService`.
 @Suite(.serialized) struct ServiceSearchTests {
     @Test(arguments: ServiceRoute.allCases) func membersAreListedWithTheirState(route: ServiceRoute) throws {
         let stage = try ServiceStage(route, person: TypesInTurn("123456"))

@@ -10,14 +10,14 @@ import Wire
 
 @testable import KeychainHost
 
-/// The way on which requests get to the host.
+/// The way in which requests reach the host.
 enum ServiceRoute: String, Sendable, CaseIterable {
     /// By a call.
     case call
     /// By messages: each request and each answer is written and parsed.
     case message
 
-    /// The way of the host's questions to the client.
+    /// The prompter through which the host's questions reach a client's person.
     func prompter(asking person: some Prompter) throws -> any Prompter {
         guard self == .message else { return person }
         let abilities = PromptAbilities(of: person).message()
@@ -33,7 +33,7 @@ enum ServiceRoute: String, Sendable, CaseIterable {
         }
     }
 
-    /// The face that a front end has of a host on this way.
+    /// The service of a host as a front end uses it on this route.
     func service(of host: Host) -> any KeychainService {
         guard self == .message else { return host }
         return WireService {
@@ -50,16 +50,16 @@ enum ServiceRoute: String, Sendable, CaseIterable {
     }
 }
 
-/// A host with a card and two keychains, and the face that a front end has of it.
+/// A host with a card and two keychains, and its service as a front end uses it.
 struct ServiceStage {
     let user: TestUser
     let login: LocalKeychain
     let work: LocalKeychain
     let card: VirtualCard
     let reader: VirtualReader
-    /// Whom the host asks.
+    /// The person whom the host asks.
     let person: TypesInTurn
-    /// Whom the client asks.
+    /// The person whom the client asks.
     let clientPerson: TypesInTurn
     let service: any KeychainService
 

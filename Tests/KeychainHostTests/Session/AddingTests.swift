@@ -7,7 +7,7 @@ import TokenKit
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// What is added is protected as it is said or as it was, and what fails has added nothing. Keychain semantics 1.8 and 3.2.
+/// Added items get the protection of the call or keep their own, and a failed call adds nothing. Keychain semantics 1.8 and 3.2.
 @Suite struct AddingTests {
     private let local: TestKeychain
     private let other: TestKeychain
@@ -195,7 +195,7 @@ import TokenKit
         #expect(made[.isSensitive] == true && made[.accessible] == "cku")
     }
 
-    // MARK: - Nothing half
+    // MARK: - All or nothing
 
     @Test func whatCannotBeAnsweredIsNotAdded() throws {
         let anna = try TestKey.named("anna")

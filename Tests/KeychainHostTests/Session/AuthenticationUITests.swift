@@ -94,7 +94,7 @@ import TokenKit
         #expect(try locked.count(.genericPassword) == 0)
     }
 
-    /// That there is no data is under seal as well.
+    /// Adding takes the keychain's key, because the absence of data is sealed as well.
     @Test func aPasswordWithoutDataIsAddedToAnUnlockedKeychain() throws {
         let new: ItemDictionary = ["class": .string("genp"), "acct": .string("new")]
         #expect(throws: KeychainError(.interactionNotAllowed)) { try session.add(new.merging(Self.fail) { $1 }) }

@@ -5,7 +5,7 @@ import TokenKit
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// Keychains that a test has put together, as those of a host.
+/// Keychains of a host that a test has put together.
 private struct FixedKeychains: HostedKeychains {
     let all: KeychainSession
 
@@ -38,13 +38,13 @@ private struct FixedKeychains: HostedKeychains {
 
 /// SecItem's calls of a client whose host has these keychains.
 extension KeychainSession {
-    /// The host, which asks as the session does.
+    /// A host of the session's keychains, which asks through the session's prompter.
     var host: Host {
         Host(
             of: FixedKeychains(all: self), for: client, prompter: authentication.prompter, clientPrompter: NoPrompter())
     }
 
-    /// The credentials of the session come along with each request.
+    /// The context of a request, with the credentials of the session.
     private var request: RequestContext {
         var request = RequestContext(mayUseLastTry: authentication.lastTry == .spend)
         for kind in CredentialKind.allCases {
@@ -53,7 +53,7 @@ extension KeychainSession {
         return request
     }
 
-    /// The session of a client with another context.
+    /// The same session with another authentication context.
     func asking(_ authentication: AuthenticationContext) -> KeychainSession {
         KeychainSession(
             searchList: searchList, defaultKeychain: defaultKeychain, accessGroups: accessGroups,

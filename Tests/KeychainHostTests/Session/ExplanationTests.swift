@@ -119,7 +119,7 @@ import TokenKit
             #expect(try session.explain(attributes).visits[2].question == nil)
             try local.keychain.delete(matching: Query(.genericPassword, [.service: "bank"]))
         }
-        // What is never read is not asked for.
+        // There is no question for a secret that is never read.
         let key: ItemDictionary = ["class": .string("keys"), "u_LocalOnly": .bool(true), "r_Data": .bool(true)]
         local.keychain.lock()
         #expect(try session.explain(key).visits[2].question == "password for 'test'")
@@ -139,7 +139,7 @@ import TokenKit
         let one = try session.explain(["class": .string("idnt"), "m_Limit": .number(1)])
         #expect(one.count == 1)
         #expect(one.visits[0].outcome == .searched(matches: 4))
-        // Halves of nothing are none.
+        // Certificates without private keys are no identities.
         _ = try local.keychain.delete(matching: Query(.key, [.keyClass: 1], limit: .all))
         #expect(try session.explain(["class": .string("idnt")]).visits[2].outcome == .searched(matches: 0))
     }

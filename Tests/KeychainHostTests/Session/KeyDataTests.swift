@@ -64,12 +64,12 @@ import TokenKit
         #expect(both?["v_Data"] == nil)
     }
 
-    // Case 75, as far as copying the data goes
+    // Case 75, for copying the data
     @Test func aKeyThatIsNotExtractableStays() throws {
         try local.keychain.add(
             .privateKey(TestKey.named("anna").privateKey, [.isExtractable: false, .applicationTag: "n"]))
         let error = #expect(throws: KeychainError(.dataNotAvailable)) { try read(["atag": .string("n")]) }
-        // It has no label to be called by.
+        // The key has no label that the error could name.
         #expect(try #require(error).reason == "the key cannot be read out")
         let both = try read(["atag": .string("n"), "r_Attributes": .bool(true)])?.dictionary
         #expect(both?["v_Data"] == nil)

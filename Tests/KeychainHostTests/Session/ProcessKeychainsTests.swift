@@ -11,7 +11,7 @@ import VirtualCard
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// A program's one way from readers and files to what it searches, with a card at the channel.
+/// `ProcessKeychains` makes the search list of a process from readers and files. The card is a virtual one.
 @Suite struct ProcessKeychainsTests {
     private let user: TestUser
     private let lookups = Counter()
@@ -20,12 +20,12 @@ import VirtualCard
         user = try TestUser()
     }
 
-    /// How often the readers were looked for.
+    /// Counts the lookups of readers.
     private final class Counter: Sendable {
         let count = Atomic(0)
     }
 
-    /// A program that starts anew.
+    /// The keychains of a new process.
     private func process(_ readers: VirtualReader...) -> ProcessKeychains {
         ProcessKeychains(
             user.preferences,
@@ -51,13 +51,13 @@ import VirtualCard
         reader.clearLog()
         let warm = process(reader)
         #expect(try findIdentities(warm) == 4)
-        // SELECT, CHUID, four certificates, Key History; no continuation among them, which make up the rest of the cold ones.
+        // SELECT, CHUID, four certificates and Key History, without the continuations that the first search needs.
         #expect(reader.log.map(\.ins) == [0xA4] + Array(repeating: 0xCB, count: 6))
         #expect(cold > 7)
         reader.clearLog()
         #expect(try findIdentities(warm) == 4)
         #expect(reader.log.isEmpty)
-        // The command's way to the same, of which the dictionary is not to cost more.
+        // The command's search costs the same: the dictionary adds no commands.
         _ = try process(reader).present().searchList.identities(matching: Query(.identity, limit: .all))
         #expect(reader.log.count == 7)
     }
@@ -116,7 +116,7 @@ import VirtualCard
         try user.preferences.setDriver("piv", isDisabled: false)
         #expect(try user.preferences.disabledDrivers.isEmpty)
         #expect(try process(reader).present().tokens.count == 1)
-        // A file that another could have written may not say everything.
+        // A file that another user could have changed may lack lines: no card is used, and the search reports it.
         chmod(user.directories.configuration + "/disabled-drivers", 0o666)
         let present = try process(reader).present()
         #expect(present.tokens.isEmpty)
@@ -132,7 +132,7 @@ import VirtualCard
         try token.verifyPIN(authentication: .owner)
         let again = try process.present().tokens
         #expect(again.map(\.name) == ["A", "B"])
-        // An empty reader has nothing to be read, and what another slot verified is not this one's.
+        // An empty reader has no status, and a PIN that another slot verified does not count.
         #expect(again.map(\.status) == [[.readable, .unlocked], []])
         #expect(TokenKeychain(process.slot(of: first)).status == .readable)
         first.remove()

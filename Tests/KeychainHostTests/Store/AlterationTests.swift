@@ -7,7 +7,7 @@ import Testing
 @testable import KeychainModel
 @testable import KeychainStore
 
-/// A secret opens only in the row it was sealed in, as it was sealed; whatever else is done to one row leaves the others.
+/// A secret opens only in the unaltered row in which it was sealed; an altered row does not affect the others.
 @Suite struct AlterationTests {
     private let test: TestKeychain
     private let target: Item
@@ -19,7 +19,7 @@ import Testing
         neighbour = try test.addPassword("neighbour", secret: "neighbour's")
     }
 
-    /// What is here done by somebody who knows of checksums, a damaged disk does without.
+    /// Damage by a disk, which leaves the row's checksum wrong. The other tests alter rows with ``TestKeychain/forge(_:_:)``.
     @Test(arguments: [
         "labl = 'l'", "icmt = NULL", "crtr = 6", "mdat = 1001", "der = x''", "alis = ''", "row_check = NULL",
     ])
@@ -157,7 +157,7 @@ import Testing
         #expect(throws: KeychainError(.decode)) { try test.keychain.secretText(key.reference) }
     }
 
-    /// SQL compares what is in the file now, and not what was stored.
+    /// SQL compares the value that is in the file now, not the one that was stored.
     @Test(arguments: [Query.Limit.one, .all])
     func whatWasLookedForMayBeTheDamagedOne(limit: Query.Limit) throws {
         try test.database().execute("UPDATE genp SET icmt = 'd' WHERE acct = 'target'")
@@ -316,7 +316,7 @@ import Testing
         #expect(throws: KeychainError(.invalidKeychain)) { try test.reopened().settings }
     }
 
-    /// No other page has any of it.
+    /// The settings have a page of their own.
     @Test func settingsOnADamagedPageLeaveTheKeychainToBeUsed() throws {
         let path = test.folder.path("copy")
         _ = try test.keychain.backUp(to: path)

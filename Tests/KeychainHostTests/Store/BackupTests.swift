@@ -130,7 +130,7 @@ import TokenKit
             try damaged.write(to: URL(filePath: path))
             chmod(path, 0o600)
             let target = test.folder.path("restored \(page)")
-            // What was not in use may be damaged; whatever is restored is whole.
+            // Damage of unused bytes does no harm; a keychain that is restored is complete.
             if let keychain = try? LocalKeychain.restore(path, to: target, password: .of("correct")) {
                 #expect(try passwords(keychain).count == 10)
             } else {
@@ -153,7 +153,7 @@ import TokenKit
         #expect(try test.secretText(item) == "s3cret")
     }
 
-    /// With it the backup could not be restored, and nobody would know before it is needed.
+    /// A backup with a damaged item could not be restored, which would show only when it is needed.
     @Test func whatIsDamagedIsLeftOutAndCounted() throws {
         let item = try test.addPassword()
         try test.addPassword("damaged")
@@ -176,7 +176,7 @@ import TokenKit
                 path, to: test.folder.path("restored \(number)"), password: .of("correct"))
             let items = try passwords(keychain)
             #expect(items.count == count.items)
-            // Each writer adds in order: a moment has no gap.
+            // Each writer adds in order, so that a snapshot has no gap.
             for writer in ["w0", "w1"] {
                 let accounts = items.compactMap { $0[.account]?.string }.filter { $0.hasPrefix(writer) }
                 #expect(accounts == (0..<accounts.count).map { "\(writer)-\($0)" })
@@ -227,7 +227,7 @@ import TokenKit
         let key = try #require(try copy.items(matching: Query(.key)).found.first)
         #expect(try copy.secretText(key.reference) == "key")
         #expect(try passwords(copy).count == 2)
-        // The id stays, also after the password was changed, and each has its own from there on.
+        // The copy keeps its id, even with another password, and its changes do not reach the original.
         try copy.changePassword(from: .of("correct"), to: .of("other"), cost: .negligible)
         let again = try LocalKeychain.open(copy.path)
         #expect(again.identifier == copy.identifier)
@@ -256,7 +256,7 @@ import TokenKit
         _ = try test.keychain.backUp(to: backup)
         let copy = try restoredBesideOriginal()
         do throws(KeychainError) { try test.keychain.shareKeyWithSession(seconds: 60) } catch {
-            // Where the kernel keeps no keys there is no session that both could be locked in.
+            // Without a kernel keyring there is no session in which both could be locked.
             #expect(error == KeychainError(.notAvailable))
             #expect(throws: KeychainError(.notAvailable)) { try copy.lockSession() }
             #expect(!test.keychain.isLocked)
@@ -295,7 +295,7 @@ import TokenKit
         #expect(present.locals.map(\.path) == [original.path, restored.path] && present.missing.isEmpty)
         let found = try present.searchList.items(matching: Query(.genericPassword, limit: .all)).found
         #expect(Set(found.map(\.reference)).count == 2)
-        // Where the original is gone the next one stands for it.
+        // Once the original is deleted, a restored keychain gets its id.
         try user.preferences.delete("login")
         let third = try user.preferences.restore(backup, as: "login", password: .of("correct"))
         #expect(third.identifier == original.identifier)

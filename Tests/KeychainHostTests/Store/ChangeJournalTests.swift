@@ -39,7 +39,7 @@ import TokenKit
         #expect(reader?.newEvents().map(\.kind) == [.lock, .unlock, .passwordChanged])
     }
 
-    /// A program that reads one secret would flush the disk for nothing.
+    /// Without a listener, a program that reads one secret would flush the disk for nothing.
     @Test func lockingIsWrittenDownOnlyForThoseWhoListen() throws {
         let notifier = ChangeNotifier(of: test.path)
         let end = try ChangeJournal.end(of: test.database())

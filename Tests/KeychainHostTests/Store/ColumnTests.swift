@@ -22,7 +22,7 @@ import TokenKit
         return found
     }
 
-    /// A damaged row does not keep the numbers of the others from being known.
+    /// A damaged row does not hide the numbers of the others.
     @Test(arguments: classes)
     func theNumbersOfRowsAreReadFromAnIndexAlone(itemClass: ItemClass) throws {
         let plan = try rows("EXPLAIN QUERY PLAN " + itemClass.columns.selectNumbers, column: 3)
@@ -111,7 +111,7 @@ import TokenKit
         #expect(throws: KeychainError(.invalidKeychain)) { try reopened.unlock(password: .of("correct")) }
     }
 
-    /// A flipped bit in the header of the row makes NULL or bytes of a number.
+    /// A flipped bit in the row's header turns a number into NULL or bytes.
     @Test(arguments: ["NULL", "x''", "1.5", "'text'"])
     func settingsThatAreNoNumbersKeepNoFileFromThePresentLayout(value: String) throws {
         let test = try TestKeychain()
@@ -137,7 +137,7 @@ import TokenKit
         try reopened.unlock(password: .of("correct"))
     }
 
-    /// Nothing is lost by that: it is read as soon as it can be written to.
+    /// The refusal loses nothing: the file is read as soon as it can be written.
     @Test func aFileOfAnOlderLayoutWaitsUntilItCanBeWritten() throws {
         let test = try TestKeychain()
         let item = try test.addPassword("anna", secret: "s3cret")

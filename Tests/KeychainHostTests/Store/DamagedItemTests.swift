@@ -7,7 +7,7 @@ import Testing
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// What is damaged may be another item than it looks: what is done beside it passes it over, and says so.
+/// A damaged item may have been another one than it appears to be: operations on other items skip it and report it.
 @Suite struct DamagedItemTests {
     private let test: TestKeychain
     private let target: Item
@@ -34,13 +34,13 @@ import Testing
 
     // MARK: Searching
 
-    /// Programs add what is not found, and must be told of no item that is not the one.
+    /// Programs add an item that is not found: only a damaged item that may be the wanted one replaces `itemNotFound`.
     @Test(arguments: [
         ("icmt = 'd'", "nobody", ErrSec.itemNotFound), ("icmt = 'd'", "target", .decode),
-        // It was stored with the account that is asked for, and fits its checksum with that.
+        // The row fits its checksum with the account that is asked for, so that it was stored with it.
         ("acct = 'other'", "target", .decode), ("acct = 'other'", "nobody", .itemNotFound),
         ("acct = CAST('other' AS BLOB)", "target", .decode),
-        // What cannot be read may have been anything.
+        // A value that cannot be read may have been any value.
         ("acct = 1.5", "nobody", .decode), ("acct = 1.5, svce = 'other'", "nobody", .itemNotFound),
     ])
     func otherItemsAreMissingBesideIt(assignment: String, account: String, code: ErrSec) throws {
@@ -77,7 +77,7 @@ import Testing
         #expect(try test.keychain.items(matching: Query(.genericPassword, limit: .all)).missing.isEmpty)
     }
 
-    /// Programs delete what may not be there before they add it.
+    /// Programs delete an item that may not exist before they add it.
     @Test func whatDoesNotMatchItIsDeletedAndAddedAsEver() throws {
         try damage("acct = 'other'")
         #expect(throws: KeychainError(.itemNotFound)) { try session.delete(dictionary("target")) }
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    /// It might be made as it was by whoever damaged it, and would open without a password then.
+    /// Whoever damaged the item could undo the damage, and the item would then open without a password.
     @Test func withThePasswordGoDamagedItemsThatAskForOne() throws {
         try test.addPassword("bound", [.accessible: Accessibility.whenPasscodeSet])
         try test.database().execute("UPDATE genp SET icmt = 'd' WHERE acct = 'bound'")

@@ -7,7 +7,7 @@ import TokenKit
 @testable import KeychainModel
 @testable import KeychainStore
 
-/// A damaged file gives an error or what it still holds: never a crash, and never a wrong secret.
+/// A damaged file gives an error or its undamaged content: never a crash, and never a wrong secret.
 @Suite struct FileDamageTests {
     private let folder: TemporaryFolder
     private let image: [UInt8]
@@ -30,7 +30,7 @@ import TokenKit
             }
         }
         self.originals = originals
-        // The thread that forgets the key in time may be the last to let go of the file, and so to empty its log.
+        // The thread of the lock timer may be the last to close the file, and so to empty its log.
         eventually { access(path + "-wal", F_OK) != 0 }
         image = Self.read(path)
     }
@@ -48,7 +48,7 @@ import TokenKit
         .itemNotFound,
     ]
 
-    /// Opens a copy of the file that `damage` has been done to, and reads whatever can be read.
+    /// Opens a copy of the file after `damage`, and counts the secrets that can be read.
     private func readDamaged(_ name: String, _ damage: (inout [UInt8]) -> Void) throws -> Int {
         let path = folder.path(name)
         try write(to: path, damage)
@@ -85,13 +85,13 @@ import TokenKit
     }
 
     @Test func aFlippedByteAnywhereIsSurvived() throws {
-        // The file's header byte by byte, the rest in steps that meet every offset within a page sooner or later.
+        // The file's header byte by byte, the rest in steps of 127, which reach offsets all over a page.
         for offset in Array(0..<100) + Array(stride(from: 100, to: image.count, by: 127)) {
             _ = try readDamaged("flipped") { $0[offset] ^= 0x41 }
         }
     }
 
-    /// Behind the header is the item's id; one bit of it makes a text, a number or nothing of the secret.
+    /// The row's header is right before the item's id. One bit of it turns the secret into text, a number or NULL.
     @Test func aFlippedBitInTheHeaderOfARowMakesNoOtherSecret() throws {
         let database = try Database(path: folder.path("original"), access: .readWrite, busyTimeout: 1000)
         for row in [1, 20] {
@@ -103,7 +103,7 @@ import TokenKit
         }
     }
 
-    /// The header of a row tells SQLite where the row ends: with another it may give up on the whole file.
+    /// A row's header has its length: with a damaged one SQLite may refuse the whole file.
     @Test func aBackupOfADamagedFileHasWhatCanBeRead() throws {
         let database = try Database(path: folder.path("original"), access: .readWrite, busyTimeout: 1000)
         let id = try #require(try database.value("SELECT uuid FROM genp WHERE id = 7").blob)
@@ -137,7 +137,7 @@ import TokenKit
         }
     }
 
-    /// What the keychain is known and opened by: its id, and what a guess at the password costs.
+    /// The keychain's own row has its id and the cost of a guess at its password.
     @Test func aFlippedBitInTheKeychainsOwnRowIsToldBeforeItIsUnlocked() throws {
         let original = try LocalKeychain.open(folder.path("original"))
         let id = original.state.withLock { $0.id.bytes }

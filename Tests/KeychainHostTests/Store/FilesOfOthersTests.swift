@@ -8,8 +8,8 @@ import TokenKit
 @testable import KeychainModel
 @testable import KeychainStore
 
-/// Keychains and settings that a process with other rights than the user who names them must not use: what a setuid program, or root
-/// with `HOME` of a user, would read from that user and write for that user.
+/// Keychains and settings of another user are refused: a setuid program, or root with a user's `HOME`, must neither read
+/// that user's files nor write into that user's folders.
 @Suite struct FilesOfOthersTests {
     private let folder: TemporaryFolder
     private let place: String
@@ -20,7 +20,8 @@ import TokenKit
         place = try #require(resolvedPath(folder.path))
     }
 
-    /// The user who looks, for whom a file was given away. Root gives it to another; whoever may not do that looks as another.
+    /// Makes a file another user's, and returns the user to check it for. Root changes its owner; other users check for another
+    /// user instead.
     private func giveAway(_ path: String) throws -> uid_t {
         guard geteuid() == 0 else { return geteuid() + 1 }
         try #require(lchown(path, 65_533, 65_533) == 0)
@@ -161,10 +162,10 @@ import TokenKit
 
     // MARK: Writing
 
-    /// What makes folders and files below another user's, as root with that user's `HOME`.
+    /// Root with a user's `HOME` makes neither folders nor files there.
     @Test func nothingIsMadeBelowAFolderOfAnotherUser() throws {
         guard try giveAway(place) == 0 else {
-            // Whoever is not root has the system's folders, and does not get as far.
+            // Without root, the folder of another user is the system's, where nothing can be made anyway.
             #expect(throws: KeychainError.self) { try Folder(path: "/usr/tokenkit").make() }
             return
         }

@@ -6,7 +6,7 @@ import Testing
 
 /// A keychain on a file system of its own that is soon full, or read-only.
 @Suite struct FullDiskTests {
-    /// Runs a script in a mount namespace, in a tmpfs of so many kibibytes. `$1` is KeychainWriter.
+    /// Runs a script in a mount namespace, in a tmpfs of this size. `$1` is KeychainWriter.
     private func run(_ script: String, kibibytes: Int) throws -> [String] {
         let folder = try TemporaryFolder()
         let user = geteuid() == 0 ? [] : ["--user", "--map-root-user"]
@@ -52,11 +52,11 @@ import Testing
             #expect(line == "\(name): the disk is full (free some space and try again) [errSecDiskFull -34]")
         }
         #expect(lines[7] == "read 2")
-        // What another has added as soon as there was room is seen by who opened it without.
+        // The keychain, opened on the full disk, sees an item that another opening adds once there is room.
         #expect(lines[8...] == ["with room, read 3", "added, read 4, 4"])
     }
 
-    /// A keychain, a file with its password, and no room for anything more.
+    /// Makes a keychain and a file with its password, and defines `fill`, which fills the disk.
     private let keychainOnFullDisk = """
         printf 'correct\n' >p; printf 'correct\nhunter2\n' >both; chmod 600 p both
         tokenctl create-keychain --pin-source file:p ./k >/dev/null
@@ -80,7 +80,7 @@ import Testing
         #expect(lines == ["hunter2", refusal, "222", refusal, "222", "0", "2"])
     }
 
-    /// Leaves a change beside the keychain, as a program that crashed does.
+    /// Leaves a change in the log beside the keychain, as a program that crashed does.
     private let change = """
 
         sqlite3 k "PRAGMA wal_autocheckpoint = 0; $SQL" ".shell $COMMAND; mkdir left; cp k k-wal left" >/dev/null

@@ -51,7 +51,7 @@ import TokenKit
         let file = own.path("tokenkit-session/key")
         var status = stat()
         #expect(lstat(file, &status) == 0 && status.st_mode & 0o777 == 0o600 && status.st_uid == geteuid())
-        // What others can look into is none.
+        // A folder that others can read is not used.
         chmod(own.path("tokenkit-session"), 0o755)
         #expect(try read(own.path) == nil)
         #expect(throws: KeychainError(.notAvailable)) {

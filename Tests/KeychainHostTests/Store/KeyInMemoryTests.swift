@@ -18,7 +18,7 @@ import TokenKit
         test.keychain.lock()
     }
 
-    /// A part of a process's memory, as /proc tells it.
+    /// A mapping in a process's memory, as /proc reports it.
     private struct Mapping {
         let range: Range<UInt64>
         let isReadable: Bool
@@ -27,7 +27,7 @@ import TokenKit
 
     private func mappings(of process: Int32) throws -> [Mapping] {
         var mappings: [Mapping] = []
-        // Its size is said to be 0, so it is read to its end.
+        // The file's size is reported as 0, so it is read to its end.
         let file = try #require(FileHandle(forReadingAtPath: "/proc/\(process)/smaps"))
         let text = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
         for line in text.split(separator: "\n") {

@@ -82,7 +82,7 @@ private func entries(_ folder: String) -> [String] {
         #expect(entries(folder.path) == ["k"])
     }
 
-    /// What was killed while it made one leaves a draft, of which a program that is at work has another.
+    /// A program that is killed while it makes a keychain leaves a draft. Drafts of running programs stay.
     @Test func whatAKilledProgramLeftGoesWithTheNextKeychain() throws {
         let folder = try TemporaryFolder()
         func draft(_ name: String, age: Int = 3600) throws -> Int32 {
@@ -335,7 +335,7 @@ private func entries(_ folder: String) -> [String] {
         #expect(first.sql == second.sql)
         #expect(Set(first.values) == [.blob(Array("a".utf8)), .blob(Array("s".utf8))])
         #expect(second.values == first.values.map { $0 == .blob(Array("a".utf8)) ? .blob([0x62]) : .blob([0x74]) })
-        // Neither an absent condition nor one that SQL does not know makes two shapes the same.
+        // A search with fewer conditions, or with one that has no column, has another shape.
         let others = [
             try select([.account: "a"]), try select([:]), try select([.account: "a", .tokenID: "t"]),
             try select([.account: "a", .label: "l"]), try select([.account: "a", .synchronizable: true]),

@@ -7,9 +7,9 @@ import TokenKit
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// Four processes that add, update and delete, and are killed whenever it hits them.
+/// Four processes that add, update and delete, and are killed at random moments.
 @Suite struct KilledWritersTests {
-    /// What one process did before it was killed.
+    /// The steps of one process before it was killed.
     private struct Record {
         let prefix: String
         let stepsReported: Int
@@ -23,7 +23,7 @@ import TokenKit
             let prefixes = (0..<4).map { "r\(round)p\($0)" }
             let processes = try prefixes.map { try WriterProcess(["mix", test.path, $0]) }
             for process in processes { #expect(process.nextLine() == "ready") }
-            // However slow the machine is: it hits them at work.
+            // Five steps of one process are awaited, so that the kills hit processes at work even on a slow machine.
             let watched = Int.random(in: 0..<4, using: &generator)
             for step in 0..<5 { #expect(processes[watched].nextLine() == String(step)) }
             for index in (0..<4).shuffled(using: &generator) {
@@ -41,7 +41,7 @@ import TokenKit
         try check(records, in: test)
     }
 
-    /// How many steps it reported, of which some were read before.
+    /// The number of steps that a process reported, including `known` ones that were read before.
     private static func steps(_ process: WriterProcess, after known: Int) -> Int {
         let lines = process.remainingLines()
         let count = known + lines.count
@@ -57,7 +57,7 @@ import TokenKit
         #expect(doubles == .integer(0))
     }
 
-    /// Every process has left what its reported steps make, or those and the one that it was killed in.
+    /// Checks that each process has left the result of its reported steps, or of those and the one in which it was killed.
     private func check(_ records: [Record], in test: TestKeychain) throws {
         let keychain = try test.reopened()
         try keychain.unlock(password: .of("correct"))
@@ -80,7 +80,7 @@ import TokenKit
         #expect(stored.isEmpty)
     }
 
-    /// The labels by account, after so many steps of `KeychainWriter mix`.
+    /// The labels by account after a number of steps of `KeychainWriter mix`.
     private static func content(_ prefix: String, after steps: Int) -> [String: String] {
         var content: [String: String] = [:]
         for step in 0..<steps {

@@ -55,7 +55,7 @@ import TokenKit
         _ = try LocalKeychain.create(at: path, password: .of("correct"), cost: .negligible)
         func use(_ number: Int) throws {
             let keychain = try LocalKeychain.open(path)
-            // The timer starts at once to look whether it is time to lock.
+            // Unlocking starts the lock timer, which checks at once.
             try keychain.unlock(password: .of("correct"))
             try keychain.add(.genericPassword([.account: .string("\(number)")], secret: .of("s3cret")))
         }

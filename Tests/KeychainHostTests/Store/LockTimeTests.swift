@@ -96,7 +96,7 @@ final class TestUptime: Sendable {
         #expect(other.isLocked)
     }
 
-    /// By the machine's own clock, and without anybody asking: the key must not lie there until somebody does.
+    /// By the machine's own clock and without a call: the key must not stay in memory until the next call.
     @Test func theKeyIsForgottenThoughNobodyCalls() throws {
         let test = try TestKeychain()
         try test.keychain.change(KeychainSettings(lockInterval: 1))
@@ -168,7 +168,7 @@ final class TestUptime: Sendable {
 
     // MARK: The login session
 
-    /// Where the kernel has no keyring, that is what is said, and the keychain stays open here.
+    /// Expects `notAvailable` on a kernel without a keyring, and that the keychain stays unlocked in this process.
     private func expectNoSharing() throws {
         #expect(throws: KeychainError(.notAvailable)) { try test.keychain.shareKeyWithSession(seconds: 600) }
         #expect(throws: KeychainError(.notAvailable)) { try other().unlockFromSession() }
@@ -207,7 +207,7 @@ final class TestUptime: Sendable {
         time.advance(seconds: 5, asleep: true)
         #expect(try !other().unlockFromSession())
         #expect(test.keychain.isLocked)
-        // Nor does it stay there.
+        // The key does not stay in the session either.
         #expect(try !test.keychain.lockSession())
     }
 
@@ -237,7 +237,7 @@ final class TestUptime: Sendable {
         #expect(try !test.reopened().unlockFromSession())
     }
 
-    /// However short-lived the processes are that use it.
+    /// Each use counts, even in a short-lived process.
     @Test func usingAKeyOfTheSessionLengthensItsTime() throws {
         guard isKeyringAvailable else { return try expectNoSharing() }
         let test = try TestKeychain()

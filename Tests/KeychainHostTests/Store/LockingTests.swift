@@ -15,7 +15,7 @@ import TokenKit
         #expect(try LocalKeychain.open(folder.path("k")).isLocked)
     }
 
-    /// It does not have the key, and must not seal anything under zeros in its place.
+    /// A child does not have the key, and must not seal anything under the zeros in its place.
     @Test func aForkedChildFindsTheKeychainLocked() async {
         await #expect(processExitsWith: .success) {
             let test = try TestKeychain()

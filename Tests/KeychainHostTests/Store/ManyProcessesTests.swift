@@ -38,7 +38,7 @@ import TokenKit
         #expect(try test.passwords().count == 1)
     }
 
-    /// 200 writes, cut off by SIGKILL at moments spread over their whole length, again and again on one file.
+    /// SIGKILL at a random one of 200 writes, in 15 rounds on one file.
     @Test func aKilledWriterLosesNothingItReported() throws {
         let test = try TestKeychain()
         var generator = SystemRandomNumberGenerator()
@@ -48,7 +48,7 @@ import TokenKit
             var lines: [String] = []
             let stop = Int.random(in: 0..<200, using: &generator)
             while lines.count <= stop, let line = writer.nextLine() { lines.append(line) }
-            // A little later than a reported write, so that the next one is cut in the middle.
+            // The kill comes a little after a reported write, to hit the next one in the middle.
             usleep(UInt32.random(in: 0..<1500, using: &generator))
             writer.kill()
             lines += writer.remainingLines()
@@ -121,7 +121,7 @@ import TokenKit
         #expect(outcomes.count { $0 == "created" } == 1)
         #expect(outcomes.count { $0.contains("errSecDuplicateKeychain") } == 3)
         try LocalKeychain.open(folder.path("k")).unlock(password: .of("correct"))
-        // The thread that locks in time may be the last to let go of the file.
+        // The thread of the lock timer may be the last to close the file.
         let deadline = ContinuousClock.now + .seconds(60)
         while FileManager.default.fileExists(atPath: folder.path("k-wal")), ContinuousClock.now < deadline {
             usleep(1000)
@@ -134,7 +134,7 @@ import TokenKit
         try test.addPassword()
         let share = try WriterProcess(["share", test.path, "60"]).remainingLines()
         guard share == ["shared"] else {
-            // A container without a keyring: unlocking worked, and keeping the key says that it did not.
+            // In a container without a keyring, unlocking works and sharing the key reports the error.
             #expect(share.first?.contains("errSecNotAvailable") == true)
             return
         }

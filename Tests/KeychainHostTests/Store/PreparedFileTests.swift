@@ -7,7 +7,7 @@ import TokenKit
 @testable import KeychainModel
 @testable import KeychainStore
 
-/// A keychain file or backup that somebody prepared: nothing in its schema runs, and nothing but rows is taken from it.
+/// A keychain file or backup that an attacker prepared: nothing in its schema runs, and only its rows are used.
 @Suite struct PreparedFileTests {
     private let test: TestKeychain
     private let item: Item
@@ -18,7 +18,7 @@ import TokenKit
         item = try test.addPassword()
     }
 
-    /// What somebody adds to a file, takes out of it, or changes.
+    /// Changes of the schema by an attacker: additions, removals and alterations.
     private static let preparations = [
         "CREATE TRIGGER t AFTER INSERT ON journal BEGIN DELETE FROM genp; END",
         "CREATE TRIGGER t AFTER UPDATE ON keychain BEGIN UPDATE keychain SET salt = old.salt; END",

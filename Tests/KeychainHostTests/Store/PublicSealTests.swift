@@ -7,7 +7,7 @@ import TokenKit
 @testable import KeychainModel
 @testable import KeychainStore
 
-/// Certificates and public keys are under seals as secrets are. Somebody else here writes to the file, and knows of checksums.
+/// Seals protect certificates and public keys as they protect secrets. The attacker writes to the file, with correct checksums.
 @Suite struct PublicSealTests {
     private let test: TestKeychain
     private let publicKey: Item
@@ -41,9 +41,9 @@ import TokenKit
         #expect(throws: KeychainError(.decode), comment) { try vouching(for: item) }
     }
 
-    // MARK: Another's in the place of one
+    // MARK: Replaced keys and certificates
 
-    /// The hash that it is found by would be another's.
+    /// The new key does not fit the hash by which it is found.
     @Test(arguments: [false, true]) func aReplacedPublicKeyIsNotUsed(locked: Bool) throws {
         try test.forge("UPDATE keys SET der = ?", [.blob(mallory().spki)])
         if locked { test.keychain.lock() }
@@ -109,7 +109,7 @@ import TokenKit
         }
     }
 
-    /// A change would be a way to have anything sealed.
+    /// Otherwise a change would be a way to get anything sealed.
     @Test func whatWasAddedWhileLockedIsVouchedForByNobodyThenAndLater() throws {
         test.keychain.lock()
         let other = try test.keychain.add(.publicKey(mallory(), [.label: "mallory"]))
@@ -135,9 +135,9 @@ import TokenKit
 
     // MARK: Keychains of older versions
 
-    /// Makes the file what an older version has left.
+    /// Turns the file into one of an older version.
     ///
-    /// - Returns: its mark.
+    /// - Returns: the older version's mark in the keychain's row (`key_check`).
     @discardableResult
     private func makeOld() throws -> SQLValue {
         let database = try test.database()
@@ -198,7 +198,7 @@ import TokenKit
         }
     }
 
-    /// Of all that was there before, the mark alone would have anything sealed.
+    /// An attacker who puts the old mark back must not get anything sealed.
     @Test func theMarkOfAnOlderFileSealsNothing() throws {
         let old = try makeOld()
         try test.reopened().unlock(password: .of("correct"))

@@ -7,14 +7,14 @@ import Testing
 
 @testable import KeychainHost
 
-/// Listing all that a file has asks the store one query a table, however many items there are.
+/// Listing all items of a file takes one query per table, for any number of items.
 @Suite struct QueryCountTests {
-    /// The statements that SQLite ran for files whose names were given, told by SQLite itself.
+    /// The statements that SQLite has run on observed files, from SQLite's own trace.
     private final class Statements: Sendable {
         static let shared = Statements()
         private let byFile = Mutex<[String: [String]]>([:])
 
-        /// Has SQLite tell what each database that is opened from now on runs.
+        /// Makes SQLite trace the statements of each database that is opened from now on.
         private init() {
             typealias Extension =
                 @convention(c) (
@@ -36,7 +36,7 @@ import Testing
 
         private func note(_ sql: String, _ file: String) { byFile.withLock { $0[file]?.append(sql) } }
 
-        /// The queries that `body` has a file asked.
+        /// The queries on a file while `body` runs.
         func queries(of file: String, _ body: () throws -> Void) rethrows -> [String] {
             byFile.withLock { $0[file] = [] }
             try body()
@@ -60,7 +60,7 @@ import Testing
         let test = try TestKeychain()
         try addIdentities(count, to: test)
         let list = SearchList(locals: [test.keychain])
-        // The rows' checksums are looked at once for each opening of a file.
+        // The rows' checksums are checked once per opening of a file.
         _ = try search(list)
         return try Statements.shared.queries(of: test.path) {
             let found = try search(list)

@@ -9,7 +9,7 @@ import VirtualCard
 @testable import KeychainModel
 @testable import KeychainStore
 
-/// A new password, and what it takes from copies of the file, sessions, cards and other processes.
+/// A new password or key, and its effects on older copies of the file, sessions, cards and other processes.
 @Suite struct RekeyTests {
     private let test: TestKeychain
     private let item: Item
@@ -51,7 +51,7 @@ import VirtualCard
         }
     }
 
-    /// That is what a key of its own is for.
+    /// Only a new key prevents this, not a new password.
     @Test func anOlderCopysRowOpensAKeychainThatOnlyGotAnotherPassword() throws {
         let row = try keychainRow()
         try test.keychain.changePassword(from: .of("correct"), to: .of("new"), cost: .negligible)
@@ -110,7 +110,7 @@ import VirtualCard
 
     // MARK: In one step
 
-    /// What the file had, row by row.
+    /// The file's content, row by row.
     private func content() throws -> [[SQLValue]] {
         let database = try test.database()
         return try (["keychain", "card_binding"] + ItemClass.stored.map(\.rawValue)).map { table in
@@ -186,7 +186,7 @@ import VirtualCard
         #expect(try test.secretText(item) == "s3cret")
     }
 
-    /// By somebody who knows of the rows' checksums: a new seal would make it good.
+    /// The attacker sets correct checksums; a new seal would make the altered item valid.
     @Test func anItemWhoseSealDoesNotFitIsNotSealedAnew() throws {
         try test.forge("UPDATE genp SET acct = 'bob'")
         #expect(throws: KeychainError(.decode)) { try rekey() }
@@ -206,7 +206,7 @@ import VirtualCard
         #expect(try other.secretText(item.reference) == "s3cret")
     }
 
-    /// As it is between its look at the file and its transaction.
+    /// The key changes between a connection's look at the file and its transaction.
     @Test func nothingIsWrittenUnderAnOldKey() throws {
         var opened = try KeychainConnection(KeychainFile(existing: test.path), clock: ConnectionEnvironment.now)
         try opened.unlock(WrappedKey(readingFrom: test.database()).unwrap(password: .of("correct"), of: "test"))
@@ -273,7 +273,7 @@ import VirtualCard
 
     // MARK: Sessions
 
-    /// As in another session, from which nobody can take it.
+    /// The key is put back into the keyring, as if another session, which cannot be reached, had kept it.
     @Test(arguments: [false, true])
     func aKeyThatASessionKeptFromBeforeDoesNotOpenIt(rekeys: Bool) throws {
         guard (try? KernelKeyring.revoke("tokenkit:test:none")) != nil else {
@@ -322,14 +322,14 @@ import VirtualCard
         }
     }
 
-    /// Its key would get the keychain's new one.
+    /// Otherwise the keychain's new key would be wrapped for the attacker's card.
     @Test func aCardThatSomebodyWroteIntoTheFileIsNotBoundAnew() throws {
         let (own, stranger) = (try desk(.p256, guid: 1), try desk(.p256, guid: 2))
         let binding = try test.keychain.bind(to: own.token, authentication: .owner)
         let elsewhere = try TestKeychain()
         let foreign = try elsewhere.keychain.bind(to: stranger.token, authentication: .owner)
         try CardBindingTable.put(foreign.row, in: test.database())
-        // Nor is the key of a card that is bound replaced.
+        // A replaced public key of a bound card is not used either.
         try test.forge(
             "UPDATE card_binding SET public_key = ? WHERE token = ?",
             [.blob(foreign.publicKey), .text(binding.tokenID)])

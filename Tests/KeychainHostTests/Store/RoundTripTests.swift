@@ -4,7 +4,7 @@ import Testing
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// The same numbers on every run, so that what one run found another finds again (SplitMix64).
+/// A generator (SplitMix64) with the same numbers in every run, so that a failure can be reproduced.
 private struct SeededGenerator: RandomNumberGenerator {
     var state: UInt64
 
@@ -17,7 +17,7 @@ private struct SeededGenerator: RandomNumberGenerator {
 }
 
 extension AttributeType {
-    /// One of few values, so that queries meet items often.
+    /// One of few values, so that queries often match items.
     fileprivate func value(_ generator: inout SeededGenerator) -> AttributeValue {
         let texts =
             self == .code
@@ -37,7 +37,7 @@ extension AttributeType {
 @Suite struct RoundTripTests {
     static let classes: [ItemClass] = [.genericPassword, .internetPassword, .certificate, .key]
 
-    /// What has a meaning of its own, and so is not free for any value.
+    /// Attributes that do not take any value.
     private static let fixed: Set<Attribute> = [
         .tokenID, .accessible, .synchronizable, .modificationDate, .accessControl, .isExtractable, .isSensitive,
         .wasNeverExtractable, .wasAlwaysSensitive,
@@ -48,7 +48,7 @@ extension AttributeType {
         _ generator: inout SeededGenerator
     ) -> Attributes {
         var result: Attributes = [:]
-        // By what follows from its data an item is not changed.
+        // A change cannot set attributes that follow from the item's data.
         let fixed = Self.fixed.union(use == .change ? itemClass.namesOfData : [])
         for row in itemClass.definitions where row.uses.contains(use) && !fixed.contains(row.attribute) {
             guard Double.random(in: 0..<1, using: &generator) < probability else { continue }
@@ -57,7 +57,7 @@ extension AttributeType {
         return result
     }
 
-    /// Fills a keychain with items of any attributes; those that are duplicates are left out.
+    /// Fills a keychain with items of random attributes, without duplicates.
     private func fill(_ test: TestKeychain, _ itemClass: ItemClass, _ generator: inout SeededGenerator) throws -> [Item]
     {
         var items: [Item] = []

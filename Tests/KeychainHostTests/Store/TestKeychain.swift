@@ -7,12 +7,12 @@ import TestSupport
 @testable import KeychainStore
 
 extension ScryptCost {
-    /// As good as nothing, for tests of anything else.
+    /// An almost free cost, for tests of anything else.
     static let negligible = ScryptCost(n: 2, r: 1, p: 1)
 }
 
 extension Secret {
-    /// A secret that is none.
+    /// A `Secret` of a text that is not secret.
     static func of(_ text: String) -> Secret {
         var bytes = Array(text.utf8)
         return Secret(consuming: &bytes)
@@ -64,19 +64,19 @@ struct TestKeychain {
     /// Another opening of the same file, as a second process has it.
     func reopened() throws -> LocalKeychain { try LocalKeychain.open(path) }
 
-    /// The file as anybody with SQLite can open it.
+    /// The file as any program with SQLite can open it.
     func database() throws -> Database {
         try Database(path: path, access: .readWrite, busyTimeout: 1000)
     }
 
-    /// Changes the file as somebody does who knows of the rows' checksums.
+    /// Changes the file as an attacker does, who sets the rows' checksums.
     func forge(_ sql: String, _ values: [SQLValue] = []) throws {
         let database = try database()
         if values.isEmpty { try database.execute(sql) } else { try database.run(sql, values) }
         for table in Migrations.checkedTables { try database.stampRows(of: table) }
     }
 
-    /// Gives the file back the layout that it had before one of the migrations, with all that fits into it.
+    /// Gives the file the layout before one of the migrations, with all content that fits into it.
     func downgrade(to version: Int) throws {
         let database = try database()
         for (layout, sql) in Self.stepsBack where layout >= version {
@@ -87,7 +87,7 @@ struct TestKeychain {
         try database.execute("PRAGMA user_version = \(version)")
     }
 
-    /// A file as a program of an older layout made it, with all that fits into it.
+    /// A file as a program of an older layout made it, with all content that fits into it.
     func copy(inLayout layout: Int64) throws -> String {
         let path = folder.path("layout \(layout)")
         close(open(path, O_CREAT | O_WRONLY, 0o600))
@@ -107,7 +107,7 @@ struct TestKeychain {
         return path
     }
 
-    /// What undoes the migrations, the last first.
+    /// SQL that undoes the migrations, the last first.
     private static let stepsBack = [
         (7, "ALTER TABLE card_binding DROP COLUMN proof;"),
         (

@@ -5,7 +5,7 @@ import TokenKit
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// A clock that moves when it is told to.
+/// A clock that only the test moves.
 final class SetClock: Sendable {
     private let seconds: Mutex<Int64>
     init(_ start: Int64) { seconds = Mutex(start) }

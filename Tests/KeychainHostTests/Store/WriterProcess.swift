@@ -1,14 +1,14 @@
 import Foundation
 import TestSupport
 
-/// The program `KeychainWriter` at work.
+/// A running `KeychainWriter`.
 final class WriterProcess {
     private let process = Process()
     private let output = Pipe()
     private let input = Pipe()
     private var pending = Data()
 
-    /// - Parameter umask: The umask it works under, in octal; nil for this process's own.
+    /// - Parameter umask: The program's umask, in octal; nil for this process's own.
     init(_ arguments: [String], password: String = "correct", umask: String? = nil) throws {
         if let umask {
             process.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -26,7 +26,7 @@ final class WriterProcess {
 
     var identifier: Int32 { process.processIdentifier }
 
-    /// The next line it prints; nil at its end.
+    /// The next line of output; nil at its end.
     func nextLine() -> String? {
         while true {
             if let end = pending.firstIndex(of: 0x0A) {
@@ -40,7 +40,7 @@ final class WriterProcess {
         }
     }
 
-    /// What is left of its output, once it has ended.
+    /// The rest of the output, once the program has ended.
     func remainingLines() -> [String] {
         var lines: [String] = []
         while let line = nextLine() { lines.append(line) }

@@ -10,7 +10,7 @@ import TokenKit
 @testable import KeychainModel
 @testable import VirtualCard
 
-/// Absent is not missing. Keychain semantics 7.4.
+/// A card that was read before and is in no reader now is absent, and its items can still be found. Keychain semantics 7.4.
 @Suite struct AbsentTokenTests {
     private let folder: TemporaryFolder
     private let driver: PIVDriver
@@ -27,7 +27,7 @@ import TokenKit
         TokenKeychain(TokenSlot(reader: reader, drivers: [driver]))
     }
 
-    /// A card that was listed once, and its reader.
+    /// The reader of a card that was listed once, and the certificates of the listing.
     private func listed(_ card: TestCard = TestCard(profile: .yubiKey57)) throws -> (VirtualReader, [Item]) {
         let reader = VirtualReader(name: "Desk Reader", card: try card.make())
         return (reader, try token(reader).items(matching: Query(.certificate, limit: .all)).found)
@@ -44,7 +44,7 @@ import TokenKit
         reader.remove()
         let cards = absent([token(reader)])
         #expect(cards.count == 1)
-        // Whoever does not ask for absent cards does not see them.
+        // A query that does not ask for absent cards does not find them.
         #expect(try token(reader).items(matching: Query(.certificate, limit: .all)).found.isEmpty)
         // Another card in the reader does not make it present.
         reader.insert(try TestCard(guid: "00000000000000000000000000000001", name: "another").make())
@@ -122,7 +122,7 @@ import TokenKit
         #expect(error?.remedy == "insert card 7654321")
         #expect(error?.reason.contains(card.name) == true)
         #expect(person.requests.isEmpty)
-        // What needs no card works without it.
+        // Operations of the public key need no card.
         #expect(key.isSupported(.messageSignature(.ecdsa(.sha256)), for: .verify))
         #expect(try !key.verify([1], of: [1], using: .messageSignature(.ecdsa(.sha256))))
     }
@@ -234,7 +234,7 @@ import TokenKit
             try Data(changed).write(to: URL(fileURLWithPath: path))
             #expect(driver.knownTokens().isEmpty)
         }
-        // The next listing writes a good one again.
+        // The next listing writes the file anew.
         _ = try listed()
         #expect(driver.knownTokens().count == 1)
     }

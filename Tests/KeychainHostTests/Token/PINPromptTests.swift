@@ -10,7 +10,7 @@ import VirtualCard
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// When a person is asked for a PIN, what for, and what it costs. Keychain semantics 4.4.
+/// When and for what a person is asked for a PIN, and what it costs. Keychain semantics 4.4.
 @Suite struct PINPromptTests {
     private func context(_ prompter: any Prompter, _ lastTry: LastTry = .keep) -> AuthenticationContext {
         AuthenticationContext(prompter: prompter, lastTry: lastTry)
@@ -22,7 +22,7 @@ import VirtualCard
         for _ in 0..<3 { _ = try desk.key("9A").sign(context(person)) }
         #expect(person.requests.count == 1)
         #expect(desk.pinsSent == 1)
-        // The same PIN does for the key management key.
+        // The same PIN counts for the key management key.
         let peer = try PrivateKey.generate(.ecP256).publicKey.rawRepresentation
         _ = try desk.key("9D").perform(.agree(peer), use: "agree", authentication: context(person))
         #expect(person.requests.count == 1)
@@ -87,7 +87,7 @@ import VirtualCard
             #expect(person.requests.map(\.triesLeft) == [3, 2, 2])
             #expect(person.requests.map { $0.failure != nil } == [false, true, true])
             #expect(person.requests[2].failure?.contains(reason) == true)
-            // The one of the wrong form was not sent, nor was the one that was refused before.
+            // Neither the PIN of the wrong form was sent nor the one that was refused before.
             #expect(desk.pinsSent == 2)
         }
     }
@@ -170,7 +170,7 @@ import VirtualCard
         let plain = try sign(nil)
         #expect(plain.subject == "Desk Reader")
         #expect(plain.commands == cold.commands)
-        // Two cards with the same certificate: it names neither.
+        // A certificate that two cards have names neither.
         reader.remove()
         reader.insert(try TestCard(profile: .genericExtended, guid: "00000000000000000000000000000001").make())
         _ = try desk.items(matching: Query(.certificate, limit: .all))

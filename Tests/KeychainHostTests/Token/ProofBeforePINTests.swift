@@ -7,7 +7,7 @@ import VirtualCard
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// Where the user wants it (`tokenctl card pin proof`), a card shows before any PIN that it is the one that was seen first.
+/// If the user has set it (`tokenctl card pin proof`), a card proves before any PIN that it is the one that was seen first.
 @Suite struct ProofBeforePINTests {
     private let folder: TemporaryFolder
 
@@ -15,7 +15,7 @@ import VirtualCard
         folder = try TemporaryFolder()
     }
 
-    /// A program that starts anew.
+    /// The card as a new process sees it.
     private func program(_ reader: VirtualReader, proves: Bool = true, recalls: Bool = true) -> TokenKeychain {
         let certificates = FileTokenMemory(
             directory: folder.path("certificates"), recalls: recalls, limit: FileTokenMemory.certificateLimit)
@@ -42,7 +42,7 @@ import VirtualCard
     func aCloneOfACardThatWasListedIsSentNoPINAndNobodyIsAsked(profile: CardProfile) throws {
         let original = TestCard(profile: profile, name: "original")
         try list(VirtualReader(card: try original.make()))
-        // A clone that says of its keys what they are has only the other certificates.
+        // On a clone that reports its keys' public halves, only the certificates are the original's.
         let clone = VirtualReader(card: try original.clone().make())
         try list(clone)
         clone.clearLog()
@@ -88,7 +88,7 @@ import VirtualCard
     @Test func theFirstProofIsRemembered() throws {
         let original = TestCard(name: "original")
         _ = try sign(program(VirtualReader(card: try original.make())))
-        // The same name, and keys and certificates of its own.
+        // A card with the same GUID, and its own keys and certificates.
         let other = VirtualReader(card: try TestCard(name: "other").make())
         #expect(throws: KeychainError(.verifyFailed)) { try sign(program(other)) }
         #expect(pinsSent(other) == 0)

@@ -7,7 +7,7 @@ import VirtualCard
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// A key is that of the card it was listed on, whatever happens to the card meanwhile.
+/// A key stays the key of the card on which it was listed, whatever happens to that card.
 @Suite struct RemovalTests {
     private let removed = KeychainError(.deviceReset)
 
@@ -28,7 +28,7 @@ import VirtualCard
         desk.reader.insert(try TestCard(guid: "00000000000000000000000000000001", name: "another").make())
         desk.reader.clearLog()
         #expect(throws: removed) { try key.sign(.owner) }
-        // Nor once the new one has been read.
+        // The key does not sign after the new card was read either.
         _ = try desk.items(.certificate)
         #expect(throws: removed) { try key.sign(.owner) }
         #expect(desk.pinsSent == 0)

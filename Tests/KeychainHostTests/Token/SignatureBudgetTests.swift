@@ -9,8 +9,7 @@ import VirtualCard
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// How many commands a signature costs a program that starts anew, as each run of the command is, with a card that was listed
-/// before.
+/// The number of commands of a signature in a new process, as each run of `tokenctl` is, with a card that was listed before.
 @Suite struct SignatureBudgetTests {
     struct Job: Sendable, CustomTestStringConvertible {
         let profile: CardProfile
@@ -23,8 +22,8 @@ import VirtualCard
 
         var tellsMetadata: Bool { ![.genericShort, .pivApplet].contains(profile) }
 
-        /// The block of an RSA key takes two commands, and its answer another. The Discovery Object of a card without metadata says
-        /// which PIN it has.
+        /// An RSA block takes two commands, and its answer a third. A card without metadata is asked for its Discovery Object, for
+        /// the PIN that it has.
         var limit: Int { (algorithm == .p256 ? 5 : 7) + (tellsMetadata ? 0 : 1) }
     }
 
@@ -34,7 +33,7 @@ import VirtualCard
         folder = try TemporaryFolder()
     }
 
-    /// A program that starts anew.
+    /// The card as a new process sees it.
     private func program(_ reader: VirtualReader) -> TokenKeychain {
         let certificates = FileTokenMemory(
             directory: folder.path("certificates"), limit: FileTokenMemory.certificateLimit)
@@ -42,7 +41,7 @@ import VirtualCard
         return TokenKeychain(TokenSlot(reader: reader, drivers: [driver]))
     }
 
-    /// What a signature costs, continuing commands included.
+    /// The commands of a signature, including continuations.
     private func log(
         _ job: Job, _ key: String, _ prompter: any Prompter = AnswersByScript("123456")
     ) throws -> [LoggedCommand] {
@@ -69,8 +68,8 @@ import VirtualCard
         #expect(log.count { $0.ins == 0xF7 || ($0.ins == 0x20 && $0.dataCount == 0) } == 1)
     }
 
-    /// The tries that are left are asked for before the question, and again with the PIN: others may have used some up. A card
-    /// without metadata tells of them only once PIV has been selected anew.
+    /// The tries left are read before the question, and again with the PIN, because other programs may have used some. A card
+    /// without metadata reports them only after a new selection of PIV.
     @Test(arguments: Job.all, ["9A", "9C"])
     func aPersonWhoIsToldTheTriesLeftCostsAnotherQuestion(job: Job, key: String) throws {
         let log = try log(job, key, TypesInTurn("123456"))
@@ -88,7 +87,7 @@ import VirtualCard
         let card = TestCard(profile: .canoKey)
         let reader = VirtualReader(card: try card.make())
         _ = try program(reader).items(matching: Query(.certificate, limit: .all))
-        // The same card with other keys.
+        // A card with the same GUID and other keys.
         reader.insert(try TestCard(profile: .canoKey, name: "another").make())
         let context = AuthenticationContext(prompter: AnswersByScript("123456"))
         let stale = try #require(try program(reader).keys(.signer("9A")).first)

@@ -9,7 +9,7 @@ import TokenKit
 
 @testable import VirtualCard
 
-/// A key and a certificate of it, made once for all tests: RSA takes its time.
+/// A key and its certificate, made once for all tests, because RSA keys take long.
 struct TestKey: Sendable {
     let privateKey: PrivateKey
     let certificate: Certificate
@@ -50,7 +50,7 @@ struct TestCard {
     var certificates: [CardKeyReference: [UInt8]] = [:]
     var guid = "7B13D0E61F6E478EA0AABE0F9AD64A6C"
 
-    /// Tells the keys of this card from those of another.
+    /// The name of the card's keys: cards with different names have different keys.
     var name = "card"
     var pinTries: UInt8?
     var unblockingTries: UInt8?
@@ -77,7 +77,7 @@ struct TestCard {
 }
 
 extension VirtualCard {
-    /// How many tries the PIN has left, looked at from outside.
+    /// The tries left for the PIN, from the card's state and without a command.
     var triesLeft: Int { contents.references[profile.pinReference].map { Int($0.remaining) } ?? 0 }
 }
 
@@ -122,7 +122,7 @@ struct Desk {
 }
 
 extension KeychainKey {
-    /// Signs a digest that is not worth signing.
+    /// Signs a digest without a meaning.
     func sign(_ context: AuthenticationContext, _ digest: [UInt8] = [UInt8](repeating: 0x5A, count: 32)) throws
         -> [UInt8]
     {
@@ -131,7 +131,7 @@ extension KeychainKey {
 }
 
 extension AuthenticationContext {
-    /// Who types the PIN of a ``TestCard``.
+    /// A person who types the PIN of a ``TestCard``.
     static var owner: AuthenticationContext { AuthenticationContext(prompter: TypesInTurn("123456")) }
     static var nobody: AuthenticationContext { AuthenticationContext() }
 }

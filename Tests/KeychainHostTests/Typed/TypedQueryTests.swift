@@ -122,7 +122,7 @@ import TokenKit
         "Query.identities.where(.account, \"a\")", "ItemAttributes<Certificates>().setting(.applicationTag, [1])",
     ]
 
-    /// One statement a line, so that each has to fail by itself.
+    /// One statement per line, so that each has to fail by itself.
     @Test func aWrongAttributeForAClassDoesNotCompile() throws {
         let folder = try TemporaryFolder()
         let statements = Self.accepted + Self.refused
@@ -146,7 +146,7 @@ import TokenKit
         }
     }
 
-    /// Where the build puts the modules: beside the test bundle.
+    /// The folder of the built modules, beside the test bundle.
     private static var modules: String {
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
         let tests = bundle ?? URL(fileURLWithPath: CommandLine.arguments.first ?? "")

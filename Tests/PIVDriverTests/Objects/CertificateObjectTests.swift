@@ -11,7 +11,7 @@ import TokenKit
             + TLV(0xFE, [UInt8]()).encoded()
     }
 
-    /// CertInfo of the specification, of early writers, of nobody, and one that contradicts the bytes.
+    /// CertInfo of the specification, of early writers, contradicting the bytes, absent, empty, and with another bit.
     @Test(arguments: [[0x01], [0x80], [0x00], nil, [], [0x05]] as [[UInt8]?])
     func whatIsPlainlyCompressedIsUnpacked(information: [UInt8]?) throws {
         let parsed = try CertificateObject.parse(object(Fixture.gzippedCertificate, information: information))

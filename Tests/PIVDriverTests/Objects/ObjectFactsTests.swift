@@ -5,7 +5,7 @@ import TokenKit
 
 @testable import PIVDriver
 
-/// What data objects say for people to read.
+/// The facts of data objects, for people to read.
 @Suite struct ObjectFactsTests {
     private func lines(_ container: PIVContainer, _ content: [UInt8]) throws -> [String] {
         try container.facts(of: content).map { "\($0.name): \($0.value)" }

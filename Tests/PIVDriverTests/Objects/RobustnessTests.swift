@@ -5,7 +5,7 @@ import TokenKit
 
 @testable import PIVDriver
 
-/// A parser, and something it reads.
+/// A parser, and bytes that it accepts.
 struct ParserCase: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let fixture: [UInt8]
@@ -60,7 +60,7 @@ struct ParserCase: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// What a card sends may be anything: a parser gives a value or says `.malformed`, and never ends the process.
+/// A card may send anything: a parser returns a value or throws `.malformed`, and never ends the process.
 @Suite struct RobustnessTests {
     @Test(arguments: ParserCase.all)
     func theFixtureIsRead(parser: ParserCase) throws {

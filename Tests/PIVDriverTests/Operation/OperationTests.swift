@@ -100,7 +100,7 @@ import VirtualCard
         #expect(try desk.perform("9D", .decrypt(.raw, raw), pin: "123456") == block)
     }
 
-    /// Who sends ciphertexts must not learn whether the padding was right.
+    /// A sender of ciphertexts must not learn whether the padding was right.
     @Test func aWrongPKCS1PaddingIsNoError() throws {
         let (desk, key) = (try desk(.rsa2048), try IssuedCard.publicKey(0x9D, .rsa2048))
         let block = [0x00] + [UInt8](repeating: 0x33, count: 255)
@@ -218,7 +218,7 @@ import VirtualCard
         #expect(desk.card.triesLeft == 2)
     }
 
-    /// PIVKey's 9E wants the PIN, which no card announces.
+    /// The PIVKey's 9E needs the PIN, which the card does not announce.
     @Test func aKeyThatAsksAgainstTheSpecificationIsGivenThePIN() throws {
         let desk = try Desk(IssuedCard(profile: .pivKey))
         #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9E", .sign(.ecdsa(nil), digest)) }

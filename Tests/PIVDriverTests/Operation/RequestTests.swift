@@ -7,7 +7,7 @@ import VirtualCard
 
 @testable import PIVDriver
 
-/// What does not fit is an error before the card is asked, and before a PIN is spent on it.
+/// Unfit arguments are an error before any command, and before a PIN is sent.
 @Suite struct UnfitArgumentTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -89,7 +89,7 @@ import VirtualCard
 @Suite struct CardAnswerTests {
     private let digest = [UInt8](repeating: 0x5A, count: 32)
 
-    /// A card that answers this to GENERAL AUTHENTICATE, for a P-256 key.
+    /// Signs with a P-256 key on a card that gives this answer to GENERAL AUTHENTICATE.
     private func sign(answer: String) throws -> TokenError? {
         let card = SmallCard()
         try card.provision(0x9E, tag: "5FC101", PrivateKey.generate(.ecP256))
@@ -132,7 +132,7 @@ import VirtualCard
         if isRSA {
             _ = try token.perform(operation, &transaction).count
         } else {
-            // Of a curve's key, a signature that comes right after another is not checked.
+            // With an EC key, a signature right after another is not checked.
             _ = try token.inventory(.object(TokenObjectID("9E")), &transaction)
         }
         // The card now has another key than its certificate says.

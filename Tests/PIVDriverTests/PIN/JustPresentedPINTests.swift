@@ -5,7 +5,7 @@ import TokenKit
 
 @testable import PIVDriver
 
-/// A PIN that was the last command counts for one use of a key that wants it each time.
+/// A PIN that was the last command counts for one use of a key that needs it each time.
 @Suite struct JustPresentedPINTests {
     private let desk: Desk
     private let digest = [UInt8](repeating: 0x5A, count: 32)

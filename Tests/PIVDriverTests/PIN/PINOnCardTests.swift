@@ -130,7 +130,7 @@ import VirtualCard
         #expect(try desk.status() == PINStatus(triesLeft: 3, maximumTries: 3, isVerified: true, isDefault: true))
         #expect(try desk.status(.unblockingKey) == PINStatus(triesLeft: 3, maximumTries: 3, isDefault: true))
         #expect(desk.statusQueries == 0)
-        // The key is still usable: asking took nothing back.
+        // The key is still usable: the question did not end the verified state.
         _ = try desk.perform("9A", .sign(.ecdsa(nil), [1]))
     }
 
@@ -263,7 +263,7 @@ import VirtualCard
     }
 }
 
-/// Which PIN a card means. SP 800-73-5 part 1 §3.3.2.
+/// The PIN that a card uses, its own or the global one. SP 800-73-5 part 1 §3.3.2.
 @Suite struct GlobalPINTests {
     private func reference(_ desk: Desk) -> UInt8? {
         desk.reader.log.last { $0.ins == 0x20 && $0.dataCount == 8 }?.p2

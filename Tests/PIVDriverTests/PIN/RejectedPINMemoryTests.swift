@@ -5,7 +5,7 @@ import Testing
 import TokenKit
 import VirtualCard
 
-/// Programs that come one after the other, none of which asks which card it is.
+/// Successive programs, none of which reads the card's identity.
 @Suite struct RejectedPINMemoryTests {
     private let desk: Desk
     private let memory = VolatileTokenMemory()
@@ -30,7 +30,7 @@ import VirtualCard
         try program.verify()
     }
 
-    /// A program that had the right PIN once knows no more of its tries than another: somebody else may have spent them.
+    /// A program that presented the right PIN has to read the tries left as any other, because other programs may have spent some.
     @Test(arguments: [CardProfile.yubiKey57, .yubiKey43, .generic, .genericT0], [false, true])
     func theLastTryIsKeptByAProgramThatHadTheRightPINBefore(profile: CardProfile, isPresented: Bool) throws {
         let desk = try Desk(IssuedCard(profile: profile))
@@ -39,7 +39,7 @@ import VirtualCard
         for wrong in ["111111", "222222"] as [StaticString] {
             #expect(throws: TokenError(.pinIncorrect, "")) { try other.verify(wrong) }
         }
-        // A wrong value takes the PIN back on the card, and this program does not know of that.
+        // The wrong PINs ended the card's verified state, and this program does not know of that.
         if !isPresented { try? desk.logOut() }
         let sent = desk.pinsSent
         #expect(throws: TokenError(.pinLastTry, "")) { try desk.verify("333333") }
@@ -91,7 +91,7 @@ import VirtualCard
         try program.verify("135790")
     }
 
-    /// What other programs do to the card is seen by its counter alone.
+    /// Changes by other programs show only in the card's counter.
     @Test func aWrongValueThatAnotherMadeRightIsTakenAfterAMistakeHere() throws {
         #expect(throws: TokenError(.pinIncorrect, "")) { try program.verify("135790") }
         try desk.change(from: "123456", to: "135790")
@@ -109,7 +109,7 @@ import VirtualCard
         try program.verify("135790")
     }
 
-    /// As long as an agent runs.
+    /// The first program keeps running, as an agent does.
     @Test func aProgramTakesWhatItHadRefusedOnceTheCardShowsThatTheRightOneWasPresented() throws {
         let agent = program
         #expect(throws: TokenError(.pinIncorrect, "")) { try agent.verify("135790") }

@@ -6,7 +6,7 @@ import TokenKit
 
 @testable import PIVDriver
 
-/// A PIN that is typed on the reader: the card is asked as for any other, and the reader has its own answers.
+/// A PIN that is typed on the reader: the card is asked as for any other PIN, and the reader has status words of its own.
 @Suite struct TypedPINTests {
     private static let digest = [UInt8](repeating: 0x5A, count: 32)
 
@@ -72,7 +72,7 @@ import TokenKit
         let card = SmallCard()
         var token = try token(card)
         #expect(throws: TokenError(.pinPadFailed, "")) { try verify(&token, card) }
-        // Whether the card got it nobody knows: how many tries are left is asked anew.
+        // The card may have got the PIN or not, so the tries left are read anew.
         card.typed = "123456"
         card.forgetCommands()
         try verify(&token, card)
@@ -89,7 +89,7 @@ import TokenKit
             var transaction = card.transaction()
             _ = try token.perform(operation, presenting: pin, lastTry: .keep, &transaction)
         }
-        // It was not presented, whoever says so.
+        // The PIN was not presented, although the caller says so.
         #expect(throws: TokenError(.pinRequired, "")) { try perform(.presented) }
         #expect(card.count("0087") == 0)
         try perform(.typed)
@@ -98,7 +98,7 @@ import TokenKit
         card.forgetCommands()
         try perform(.presented)
         #expect(card.commands.map { $0.prefix(4) } == ["0087"])
-        // Without either it is as it was: the card's own state serves no such key.
+        // Without either, the key is refused: the card's verified state does not count for such a key.
         var transaction = card.transaction()
         #expect(throws: TokenError(.pinRequired, "")) { _ = try token.perform(operation, &transaction) }
     }

@@ -3,7 +3,7 @@ import Testing
 import TokenKit
 import VirtualCard
 
-/// The unblocking key, used by one program after another, as commands do.
+/// The unblocking key in successive programs, such as runs of a command.
 @Suite struct UnblockingKeyTests {
     private let memory = VolatileTokenMemory()
 
@@ -72,7 +72,7 @@ import VirtualCard
         #expect(status == PINStatus(triesLeft: 1, maximumTries: 3, isDefault: true))
     }
 
-    /// A card that tells no tries of it (6300): nobody knows which try is the last, but what was wrong is.
+    /// A card that does not report the key's tries (6300): the last try is not known, but a wrong key is.
     @Test func theSameWrongKeyIsNotSentToACardThatNeverTellsTries() throws {
         let desk = try desk(.silentCounter)
         #expect(throws: TokenError(.pinIncorrect, "")) { try unblock(desk, "00000000") }

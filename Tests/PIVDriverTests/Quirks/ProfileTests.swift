@@ -3,11 +3,11 @@ import Testing
 import TokenKit
 import VirtualCard
 
-/// Every card there is: listed, signed with, and none loses a try over it.
+/// Every card profile is listed and signs, and no card loses a try.
 @Suite struct ProfileTests {
     private let digest = [UInt8](repeating: 0x5A, count: 32)
 
-    /// Over the air most of a card is withheld.
+    /// Profiles of contactless use, which withholds most of a card.
     static let overTheAir = ["contactless", "idemia-id-one"]
     static let byContacts = CardProfile.all.map(\.name).filter { !overTheAir.contains($0) }
 

@@ -17,7 +17,7 @@ import VirtualCard
 
     static let rows = PIVQuirk.table.flatMap { quirk in quirk.profiles.map { Row(quirk: quirk, profile: $0) } }
 
-    /// What the driver makes of a profile when it sees it.
+    /// The quirks that the driver finds for a profile.
     private func quirks(_ name: String) throws -> PIVQuirks {
         let profile = try #require(CardProfile.named(name))
         let card = try IssuedCard(profile: profile, keys: [:]).make()
@@ -56,7 +56,7 @@ import VirtualCard
     }
 }
 
-/// What each difference does.
+/// The effect of each difference.
 @Suite struct DifferenceTests {
     static func profiles(with difference: PIVQuirk.Difference) -> [String] {
         let names = PIVQuirk.table.filter { $0.differences.contains(difference) }.flatMap(\.profiles)
@@ -138,7 +138,7 @@ import VirtualCard
     func itsAttestationCertificateIsListed(name: String) throws {
         let object = try desk(name).inventory().objects.last
         guard name != "yubikey-4.2" else {
-            // It came a version later.
+            // This version has no attestation certificate yet.
             #expect(object?.id.rawValue == "9E")
             return
         }

@@ -24,7 +24,7 @@ struct Desk {
 
     /// A second program at the same reader.
     ///
-    /// - Parameter rejectedPINs: where it remembers what the card refused.
+    /// - Parameter rejectedPINs: its memory of PINs that the card refused.
     func anotherProgram(rejectedPINs: (any TokenMemory)? = nil) -> Desk {
         Desk(card: card, reader: reader, memory: nil, rejectedPINs: rejectedPINs)
     }
@@ -116,7 +116,7 @@ struct Desk {
         }
     }
 
-    /// Runs `body` with the token as it is now, and not again whatever comes of it.
+    /// Runs `body` once with the present token, whatever the outcome.
     private func once<Result: Sendable>(
         _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {

@@ -20,11 +20,11 @@ struct IssuedCard {
     /// Keys that have no certificate on the card.
     var withoutCertificate: Set<CardKeyReference> = []
 
-    /// How many retired keys the Key History tells of; nil for no such object.
+    /// The number of retired keys in the Key History; nil for no such object.
     var keyHistory: Int? = 0
     var guid: String? = "7B13D0E61F6E478EA0AABE0F9AD64A6C"
 
-    /// Bytes of the CHUID's signature.
+    /// The length of the CHUID's signature, in bytes.
     var signatureLength = 2062
 
     /// Objects by tag: the content, without tag `53`. Nil takes an object away.
@@ -65,13 +65,13 @@ struct IssuedCard {
 }
 
 extension VirtualCard {
-    /// How many tries the PIN has left, looked at from outside.
+    /// The tries left for the PIN, from the card's state and without a command.
     var triesLeft: Int { contents.references[profile.pinReference].map { Int($0.remaining) } ?? 0 }
 
     var unblockingTriesLeft: Int { contents.references[.unblocking].map { Int($0.remaining) } ?? 0 }
 }
 
-/// A key and its certificate, made once for all tests: RSA takes its time.
+/// A key and its certificate, made once for all tests, because RSA keys take long.
 struct KeyPair: Sendable {
     let privateKey: PrivateKey
     let certificate: [UInt8]
@@ -94,7 +94,7 @@ struct KeyPair: Sendable {
         let privateKey = try PrivateKey.generate(algorithm.kind)
         let builder = try CertificateBuilder(
             commonName: name, publicKey: privateKey.publicKey, notBefore: 1_600_000_000, notAfter: 1_900_000_000)
-        // X25519 cannot sign for itself.
+        // An X25519 key cannot sign its own certificate.
         let certificate = try builder.selfSigned(by: issuer.get())
         return KeyPair(privateKey: privateKey, certificate: certificate.der)
     }

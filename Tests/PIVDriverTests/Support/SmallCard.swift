@@ -3,9 +3,9 @@ import SystemCrypto
 import TestSupport
 import TokenKit
 
-/// A card of a few lines whose every answer a test decides: objects, keys, and answers of its own to single commands.
+/// A card of a few lines whose every answer a test decides: objects, keys, and answers to single commands.
 ///
-/// What the virtual card cannot be made to say, this one says.
+/// It gives answers that the virtual card cannot give.
 final class SmallCard: CardChannel {
     static let template: [UInt8] = .init(hex: "61114F0600001000010079074F05A000000308")
     static let pin: [UInt8] = .init(hex: "313233343536FFFF")
@@ -14,11 +14,11 @@ final class SmallCard: CardChannel {
     var objects: [String: [UInt8]] = [:]
     var keys: [UInt8: PrivateKey] = [:]
 
-    /// Answers in hexadecimal, status word included, to commands that begin so.
+    /// Answers in hexadecimal, with their status word, to commands with these beginnings.
     var answers: [(command: String, answer: String)] = []
     var triesLeft = 3
 
-    /// What is typed on its reader's keys, and what the reader says in its place; without either there are none.
+    /// The PIN that is typed on the reader's keys, and the reader's answer instead. Without either, the reader has no keys.
     var typed = ""
     var readerAnswer: StatusWord?
 

@@ -6,7 +6,7 @@ import Testing
 import TokenKit
 import VirtualCard
 
-/// How the bytes travel: which cards the budgets hold for.
+/// A transport and an algorithm for which the budgets hold.
 struct Travel: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let profile: CardProfile
@@ -34,7 +34,7 @@ struct Travel: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// What each job may cost in commands. Blocks of a chain and GET RESPONSE are counted apart.
+/// The commands that each job may cost. Blocks of a chain and GET RESPONSE are counted apart.
 @Suite struct BudgetTests {
     private let select: UInt8 = 0xA4, getData: UInt8 = 0xCB, verify: UInt8 = 0x20, authenticate: UInt8 = 0x87
 
@@ -43,7 +43,7 @@ struct Travel: Sendable, CustomTestStringConvertible {
         let desk = try Desk(travel.card)
         #expect(try desk.identity().id.instance == "7b13d0e6-1f6e-478e-a0aa-be0f9ad64a6c")
         #expect(desk.commands == [select, getData])
-        // Not even a signed CHUID takes a continuation, save over T=0, where every answer does.
+        // Even a signed CHUID takes no continuation, except over T=0, where every answer does.
         #expect(desk.reader.log.count == (travel.profile.transport.transmissionProtocol == .t0 ? 4 : 2))
     }
 
@@ -81,7 +81,7 @@ struct Travel: Sendable, CustomTestStringConvertible {
         let desk = try Desk(IssuedCard(objects: [0x7E: nil]))
         _ = try desk.inventory(.object(TokenObjectID("9A")))
         _ = try desk.perform("9A", Travel(.generic, .p256).signature, pin: "123456")
-        // Another application would have none either: no PIN is sent, nor asked about, before PIV is selected for sure.
+        // The object is absent in other applications as well, so that PIV is selected again before the PIN is asked about or sent.
         #expect(
             desk.commands == [select, getData, getData, select, getData, verify, verify, authenticate])
     }

@@ -7,18 +7,18 @@ import TokenKit
 @testable import PIVDriver
 @testable import VirtualCard
 
-/// Certificates that were read before: of each only its beginning is read again, and what has changed is noticed.
+/// Of each certificate that was read before, only the beginning is read again, and changes are noticed.
 @Suite struct CertificateMemoryTests {
     private let memory = VolatileTokenMemory()
     private let select: UInt8 = 0xA4, getData: UInt8 = 0xCB
 
-    /// What a listing is: which card, and all that is on it.
+    /// Reads the card's identity and lists all its objects.
     private func list(_ desk: Desk) throws -> TokenInventory {
         _ = try desk.identity()
         return try desk.inventory()
     }
 
-    /// A program that starts anew, at the same card.
+    /// A new program at the same card.
     private func fresh(_ card: VirtualCard) -> Desk { Desk(card: card, certificates: memory) }
 
     private func certificates(_ inventory: TokenInventory) -> [[UInt8]?] { inventory.objects.map(\.certificate) }
@@ -33,7 +33,7 @@ import TokenKit
         #expect(try list(warm) == first)
         #expect(first.objects.count >= 4)
         #expect(warm.reader.log.count < cold.reader.log.count, "\(warm.reader.log)")
-        // Hot: nothing at all.
+        // A second listing by the same program costs nothing.
         warm.forgetCommands()
         #expect(try list(warm) == first)
         #expect(warm.reader.log.isEmpty)
@@ -74,13 +74,13 @@ import TokenKit
     func aReissuedCardIsNoticed(profile: CardProfile) throws {
         let old = try IssuedCard(profile: profile).make()
         let before = try list(fresh(old))
-        // The same GUID and serial number, and other keys.
+        // A card with the same GUID and serial number, and other keys.
         var issued = IssuedCard(profile: profile)
         for key in issued.keys.keys { issued.keys[key] = .p384 }
         let card = try issued.make()
         let after = try list(fresh(card))
         #expect(after == (try list(Desk(card: card))))
-        // The four keys; a YubiKey attests with the same certificate as before.
+        // The certificates of the four keys differ; a YubiKey's attestation certificate is the same as before.
         #expect(Set(certificates(before).prefix(4)).isDisjoint(with: certificates(after)))
         #expect(try list(fresh(card)) == after)
     }
@@ -111,10 +111,10 @@ import TokenKit
         }
     }
 
-    /// Cards that tell of their keys give away a certificate that begins as the last one did.
+    /// The metadata of a key reveals another certificate that begins like the last one.
     @Test func anotherKeyBehindTheSameBeginningIsNoticed() throws {
         let pairs = try [CardKeyReference.authentication, .signature].map { try KeyPair.named(.rsa2048, $0).privateKey }
-        // A signature whose length does not vary, and names so long that the key comes behind the first answer.
+        // Signatures of a fixed length, and names so long that the key is not in the first answer.
         let issuer = try KeyPair.named(.rsa2048, .keyManagement).privateKey
         for pair in pairs {
             var builder = try CertificateBuilder(
@@ -138,7 +138,7 @@ import TokenKit
         let card = try Travel(.genericShort, .p256).card.make()
         let desk = fresh(card)
         _ = try list(desk)
-        // Another program puts a new key into the slot; the card tells nobody.
+        // Another program puts a new key into the slot, which the card does not report.
         var contents = card.contents
         contents.keys[.authentication] = CardKey(
             try PrivateKey.generate(.ecP256), algorithm: .p256, pinPolicy: .never, touchPolicy: .never,
@@ -234,7 +234,7 @@ import TokenKit
         }
     }
 
-    /// Memory is a file; whatever is in it, the listing is the card's.
+    /// The memory is a file: whatever its content is, the listing shows the card.
     @Test func whatIsRememberedWronglyChangesNothing() throws {
         let card = try Travel(.genericShort, .rsa2048).card.make()
         let identity = try Desk(card: card).identity()

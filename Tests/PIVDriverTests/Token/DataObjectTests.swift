@@ -6,7 +6,7 @@ import Testing
 import TokenKit
 import VirtualCard
 
-/// Data objects: which there may be, which there are, and what it costs to know.
+/// Data objects: the possible ones, the present ones, and the commands to know them.
 @Suite struct DataObjectTests {
     @Test func everyContainerThatIsNoSlotsCertificateMayBeThere() throws {
         let possible = try Desk().slot.read { (token, _, _) in token.possibleData }

@@ -24,13 +24,13 @@ struct Mishap: Sendable, CustomTestStringConvertible {
     ]
 }
 
-/// A job that a program does at a desk, and how to see that it was done.
+/// A job of a program at a desk, which throws unless it was done.
 struct Job: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let profile: CardProfile
     var algorithm = CardAlgorithm.p256
 
-    /// Which PINs the job may have left behind.
+    /// The PINs that the card may have after the job.
     var pins: [StaticString] = ["123456"]
     let run: @Sendable (Desk) throws(TokenError) -> Void
 
@@ -114,7 +114,7 @@ struct Job: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// The card is put in anew, and everything works.
+    /// Inserts the card again, and expects that everything works.
     private func expectRecovery(_ desk: Desk, _ job: Job, _ index: Int) throws {
         desk.reader.insert(desk.card)
         #expect(try desk.inventory(.object(TokenObjectID("9A"))).objects.count == 1, "command \(index)")

@@ -6,7 +6,7 @@ import TokenKit
 
 @testable import PIVDriver
 
-/// The main job, from insertion to a signature, on a card of a few lines.
+/// The main job, from insertion to a signature, on a ``SmallCard``.
 @Suite struct FirstSignatureTests {
     private func token(_ card: SmallCard, _ transaction: inout CardTransaction) throws -> any Token {
         try #require(try PIVDriver().recognize(&transaction, atr: card.atr))
@@ -55,7 +55,7 @@ import TokenKit
         let inventory = try token.inventory(.all, &transaction)
         #expect(inventory.objects.map(\.id.rawValue) == ["9A", "9C", "9D", "9E"])
         #expect(inventory.failures.isEmpty)
-        // SELECT, whether there is metadata, four certificates, Key History.
+        // SELECT, a question for metadata, four certificates, Key History.
         #expect(card.commands.count == 7)
         _ = try token.inventory(.all, &transaction)
         #expect(card.commands.count == 7)

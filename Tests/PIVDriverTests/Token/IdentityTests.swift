@@ -112,7 +112,7 @@ import VirtualCard
         #expect(facts["Card capability identifier"] == "A00000007950495620322E332E3220636172642020")
         #expect(facts["PIN policy"] == "PIV PIN, global PIN; primary global PIN")
         #expect(facts["Retired keys"] == "5 on the card, 0 elsewhere")
-        // It wants the PIN.
+        // Printed Information, which has the name, needs the PIN.
         #expect(facts["Name"] == nil)
     }
 
@@ -134,7 +134,7 @@ import VirtualCard
         #expect(facts["Warning"]?.contains("EUCLEAK") == true)
     }
 
-    /// A value that nothing can be done with is not said to be one that should be changed.
+    /// A blocked PIN or PUK is not reported as one that should be changed.
     @Test func whatIsBlockedSaysWhatHelps() throws {
         let desk = try Desk(IssuedCard(profile: .yubiKey54))
         func tries(_ name: String) throws -> String? {

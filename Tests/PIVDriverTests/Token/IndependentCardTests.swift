@@ -7,7 +7,7 @@ import TokenKit
 @testable import PIVDriver
 @testable import VirtualCard
 
-/// Cards that do as YubiKeys do and say so in no answer to reset: what they answer is believed.
+/// Cards that have a YubiKey's commands without its answer to reset: their answers are believed.
 @Suite struct IndependentCardTests {
     private let digest = [UInt8](repeating: 0x5A, count: 32)
 
@@ -51,7 +51,7 @@ import TokenKit
         #expect(try IssuedCard.publicKey(0x9A, .p256).verify(signature, digest: digest, using: .ecdsa(nil)))
     }
 
-    /// A card that tells of its PIN, and of its keys nothing that makes sense: those of its certificates are used.
+    /// A card with metadata for its PIN and without usable metadata for its keys: its certificates' keys are used.
     @Test func keysOfWhichACardWithMetadataTellsNothingAreThoseOfTheirCertificates() throws {
         let card = SmallCard()
         try card.provision(0x9A, tag: "5FC105", PrivateKey.generate(.ecP256))

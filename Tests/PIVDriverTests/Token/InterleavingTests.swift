@@ -8,7 +8,7 @@ import VirtualCard
 @Suite struct InterleavingTests {
     private let digest = [UInt8](repeating: 0x5A, count: 32)
 
-    /// Selects another application, as somebody else's program does at any moment.
+    /// Selects another application, as another program may do at any moment.
     private func selectAnother(_ desk: Desk) throws {
         let connection = try desk.reader.connect(trace: nil)
         let answer = try connection.withTransaction { (card) throws(TokenError) in
@@ -79,7 +79,7 @@ import VirtualCard
         #expect(desk.card.triesLeft == 3)
     }
 
-    /// Cards that tell of their PINs by metadata, and such as do not.
+    /// Cards with metadata for their PINs, and without.
     static let profiles: [CardProfile] = [.yubiKey57, .yubiKey43]
 
     private func expectNoPINElsewhere(_ desk: Desk) {
@@ -166,9 +166,9 @@ import VirtualCard
         _ = try desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456")
         desk.forgetCommands()
         #expect(try desk.inventory(.object(TokenObjectID("9D"))) == TokenInventory())
-        // Of a key without a certificate there may be metadata.
+        // A key without a certificate may have metadata.
         #expect(desk.commands == [0xCB, 0xA4, 0xCB, 0xF7])
-        // Selecting PIV anew took no PIN back, and none is believed to be.
+        // The new selection of PIV did not end the verified state, and the driver does not believe that it did.
         #expect(try verify(desk.perform("9A", .sign(.ecdsa(nil), digest)), 0x9A))
     }
 }

@@ -117,7 +117,7 @@ import VirtualCard
         let desk = try Desk(IssuedCard(keys: [0x82: .p256], keyHistory: nil))
         #expect(try retired(desk.inventory()).isEmpty)
         #expect(desk.count(0xCB) == 5)
-        // Asked for by name it is there.
+        // A query for its name finds it.
         #expect(try retired(desk.inventory(.object(TokenObjectID("82")))) == ["82"])
     }
 

@@ -6,7 +6,7 @@ import TokenKit
 @testable import PIVDriver
 @testable import VirtualCard
 
-/// The key by which a card is told from a copy of what can be read of it.
+/// The key that tells a card from a copy of its readable content.
 @Suite struct ProofKeyTests {
     private func proofKey(_ desk: Desk) throws(TokenError) -> ProofKey? {
         try desk.slot.read { (token, card, _) throws(TokenError) in try token.proofKey(&card) }
@@ -50,7 +50,7 @@ import TokenKit
         #expect(try proofKey(Desk(IssuedCard(keys: [0x9D: .p256]))) == nil)
     }
 
-    /// Hashing on the card, as old PivApplet does it, cannot sign a challenge.
+    /// A card that hashes by itself, as old PivApplet does, cannot sign a challenge.
     @Test func aKeyThatSignsNoDigestIsCompared() throws {
         #expect(try proofKey(Desk(IssuedCard(profile: .pivAppletHashing)))?.canBeChallenged == false)
     }
@@ -69,7 +69,7 @@ import TokenKit
         #expect(desk.pinsSent == 0)
     }
 
-    /// Each challenge is another: an answer that was heard before is no use.
+    /// Challenges differ, so that a recorded answer is of no use.
     @Test func noTwoChallengesAreTheSame() throws {
         let desk = try Desk()
         let key = try #require(try proofKey(desk))

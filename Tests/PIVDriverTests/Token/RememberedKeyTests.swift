@@ -8,14 +8,14 @@ import TokenKit
 @testable import PIVDriver
 @testable import VirtualCard
 
-/// Keys of a card that was read before are used without a question; a signature tells whether they are still there.
+/// Keys of a card that was read before are used without a question; a signature shows whether they are still there.
 @Suite struct RememberedKeyTests {
     private let memory = VolatileTokenMemory()
     private let digest = [UInt8](repeating: 0x5A, count: 32)
     private let select: UInt8 = 0xA4, getData: UInt8 = 0xCB, verify: UInt8 = 0x20, authenticate: UInt8 = 0x87
     private let metadata: UInt8 = 0xF7
 
-    /// A program that starts anew, and has asked which card it is.
+    /// A new program that has read the card's identity.
     private func fresh(_ card: VirtualCard) throws -> Desk {
         let desk = Desk(card: card, certificates: memory)
         _ = try desk.identity()
@@ -27,7 +27,7 @@ import TokenKit
         return card
     }
 
-    /// The card as it is after another program put a key into 9A.
+    /// The card after another program has put a key into 9A, or has emptied it.
     private func replacing(
         _ card: VirtualCard, with kind: KeyKind?, _ policy: CardKey.PINPolicy = .once
     ) throws -> (card: VirtualCard, key: PrivateKey?) {
@@ -104,14 +104,14 @@ import TokenKit
         let desk = try fresh(card)
         let signature = try desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456")
         #expect(try holds(signature, #require(key).publicKey))
-        // And it is read for what it is from then on.
+        // From then on the new key is read.
         #expect(try desk.inventory(.key(TokenObjectID("9A"))).objects.first?.key?.publicKey == key?.publicKey.spki)
         let remembered = try #require(memory.all().first.flatMap { RememberedCard(parsing: $0) })
         #expect(remembered.metadata[.authentication] == nil)
         #expect(remembered.metadata.count >= 3)
     }
 
-    /// Whoever has seen the old public key gets no signature of the new one.
+    /// An operation that names the old public key gets no signature of the new key.
     @Test(arguments: [true, false])
     func theKeyThatIsMeantIsUsedAndNoOther(isRemembered: Bool) throws {
         let old = try listed(Travel(.yubiKey57, .p256).card.make())
@@ -204,7 +204,7 @@ import TokenKit
 
     // MARK: - Many signatures
 
-    /// The key of a slot exchanged under a program's hands: the first signature, and any after a second, is checked.
+    /// A slot's key is exchanged while a program uses it: the first signature is checked, and any that comes a second later.
     @Test func ofManySignaturesAtOnceWithECDSATheFirstIsChecked() throws {
         let card = SmallCard()
         let old = try PrivateKey.generate(.ecP256)
@@ -219,7 +219,7 @@ import TokenKit
         #expect(try holds(sign(), old.publicKey))
         let new = try PrivateKey.generate(.ecP256)
         card.keys[0x9E] = new
-        // Within the second, whoever checks the signature has to notice.
+        // Within the second, only a check by the caller notices the other key.
         let unchecked = try? sign()
         Thread.sleep(forTimeInterval: 1.1)
         if let unchecked {

@@ -12,7 +12,7 @@ import TokenKit
         #expect(RetiredSlotMemory.slots(in: bytes, besides: primary) == slots)
     }
 
-    /// Memory is a file that anybody may have written to.
+    /// The memory is a file that another program may have written.
     @Test(arguments: [[0x9A], [0x00], [0x82, 0xFF], [0x82, 0x83, 0xF9]] as [[UInt8]])
     func slotsThatAreNotRetiredOnesAreForgotten(slots: [UInt8]) {
         let bytes = RetiredSlotMemory.encode([], besides: primary) + slots

@@ -35,7 +35,7 @@ import TokenKit
         #expect(slot.container.tag.rawValue == tag)
     }
 
-    /// As OpenSC and ykcs11 number them.
+    /// The numbers that OpenSC and ykcs11 use.
     @Test(arguments: [
         (PIVSlot.authentication, UInt8(1)), (.signature, 2), (.keyManagement, 3), (.cardAuthentication, 4),
         (.retired1, 5), (.retired20, 24),

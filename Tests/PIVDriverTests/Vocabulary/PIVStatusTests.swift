@@ -29,7 +29,7 @@ import TokenKit
         #expect(error.reason.hasPrefix("doing it: "))
     }
 
-    /// Had another application judged the PIN, sending it again would cost a second try.
+    /// If another application had judged the PIN, sending the PIN again would cost a second try.
     @Test func noAnswerThatJudgesAPINIsTakenForAnotherApplications() {
         for number in UInt16.min...UInt16.max {
             let status = StatusWord(rawValue: number)

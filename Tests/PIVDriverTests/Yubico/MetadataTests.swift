@@ -26,7 +26,7 @@ import TokenKit
         #expect(throws: TokenError(.malformed, "")) { try KeyMetadata(parsing: []) }
     }
 
-    /// As PivApplet answers.
+    /// The answer of PivApplet for an empty slot.
     @Test func policiesWithoutAKeyAreThoseOfAnEmptySlot() throws {
         #expect(try KeyMetadata(parsing: .init(hex: "02020201030100")) == nil)
     }

@@ -75,7 +75,7 @@ import TokenKit
         #expect(leftOut.map(\.name) == (isUsed ? [] : ["a"]))
     }
 
-    /// p11-kit then looks at no file, whether there is one or not.
+    /// With `remote`, p11-kit looks at no file, whether there is one or not.
     @Test(arguments: ["", "module: a.so\n", "module: missing.so\n"])
     func aModuleElsewhereHasNoFile(line: String) throws {
         try folder.write("packages/far.module", line + "remote: |ssh host p11-kit remote x.so\n")
@@ -89,7 +89,7 @@ import TokenKit
         #expect(configuration().modules().leftOut.map(\.name) == ["a", "b"])
     }
 
-    /// In it the same cards and keychains would be seen once more.
+    /// Our own module would show the same cards and keychains once more.
     @Test func ourOwnModuleIsNoneOfThem() throws {
         try folder.write("packages/tokenkit.module", "module: libtokenkit-pkcs11.so\n")
         #expect(names() == [])
@@ -142,7 +142,7 @@ import TokenKit
         #expect(try choice.modules(named: ["/nothing.so", "/nothing.so", "/missing.so"]).count == 2)
     }
 
-    /// p11-kit looks for it once more, in the worker, under the name of the program that chose it.
+    /// p11-kit looks for the module once more, in the worker, under the name of the program that chose it.
     @Test(arguments: [("mailer", ["soft"]), ("tokenctl", [])] as [(String, [String])])
     func aModuleElsewhereIsThatOfTheProgramThatUsesIt(program: String, tokens: [String]) throws {
         let token = try SoftHSM()

@@ -72,7 +72,7 @@ import Testing
         try reader.finish()
     }
 
-    /// Nobody makes room for what is only announced.
+    /// No memory is allocated for bytes that are only announced.
     @Test func aLengthBeyondTheMessageIsMalformed() {
         #expect(throws: MalformedMessage.self) {
             var reader = FieldReader([0x7F] + [UInt8](repeating: 0xFF, count: 7) + [1, 2, 3])
@@ -122,7 +122,7 @@ import Testing
         withExtendedLifetime(right) {}
     }
 
-    /// As where this process was stopped, or the machine slept.
+    /// The time may be over because this process was stopped, or the machine slept.
     @Test func whatCameInTimeIsHeardLater() throws {
         let (left, right) = try Self.pair()
         try left.send([1, 2, 3], Secret(capacity: 0) { _ in }, by: nil)

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import TokenKit
 
-/// Whatever a module does, it does it to its own process: the host reports it, and goes on.
+/// A module that misbehaves harms only its own process: the host reports it, and goes on.
 @Suite struct MisbehavingModuleTests {
     private static let patience = WorkerPatience(listing: .seconds(3), use: .seconds(3))
 
@@ -62,7 +62,7 @@ import TokenKit
         }
     }
 
-    /// Standard output is a command's own, and descriptors are ours.
+    /// A module cannot reach the standard output and the descriptors of the host.
     @Test(arguments: ["prints", "leaves a child behind", "describes in nonsense", "nonsense from C_CloseSession"])
     func whatDoesNotConcernTheHostChangesNothing(behaviour: String) throws {
         try ForeignModule.with([behaviour], Self.patience) { modules in
@@ -91,7 +91,7 @@ import TokenKit
                 text = "\(error)"
             }
             #expect(text.contains(report), "\(text)")
-            // The next question finds a module that works again, as far as it ever does.
+            // The next question finds a module that answers again.
             #expect(try keychain.keys(.name("09")).count == 1)
         }
     }
@@ -117,7 +117,7 @@ import TokenKit
         #expect(try String(contentsOfFile: starts, encoding: .utf8) == "\n\n\n")
     }
 
-    /// It answers each time what comes before, in a process that is started for that.
+    /// Each time, the module answers the calls before, in a process that is started anew.
     @Test(arguments: ["hang in C_GetTokenInfo", "hang in C_OpenSession", "hang in C_FindObjectsInit"])
     func oneThatDoesNotAnswerIsAskedOnceAndNotAgain(behaviour: String) throws {
         let patience = WorkerPatience(listing: .seconds(2), use: .seconds(2))

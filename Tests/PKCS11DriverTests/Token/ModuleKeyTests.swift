@@ -5,7 +5,7 @@ import TokenKit
 
 @testable import PKCS11Driver
 
-/// Which keys a token has, where ids alone do not tell.
+/// The keys of a token whose ids alone do not tell them apart.
 @Suite struct ModuleKeyTests {
     private static let p256 = try! PrivateKey.generate(.ecP256).publicKey
     private static let p384 = try! PrivateKey.generate(.ecP384).publicKey
@@ -22,7 +22,7 @@ import TokenKit
         return object
     }
 
-    /// Without the point, as it is no attribute of a private key.
+    /// A private key's object, without the point, which is not one of its attributes.
     private static func privateHalf(_ key: PublicKey, id: [UInt8] = [5], label: String = "") -> ModuleObject {
         var object = ModuleObject(objectClass: UInt64(CKO_PRIVATE_KEY))
         (object.id, object.label, object.uses) = (id, Array(label.utf8), .sign)

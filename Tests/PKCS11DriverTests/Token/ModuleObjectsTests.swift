@@ -16,7 +16,7 @@ import TokenKit
         return try builder.selfSigned(by: key).der
     }
 
-    /// One that the self-signed authority `c`, whose key is the other one, has issued.
+    /// A certificate that the self-signed authority `c`, whose key is `other`, has issued.
     private static func issued(isCA: Bool = false) throws -> [UInt8] {
         var builder = try CertificateBuilder(
             commonName: "issued", publicKey: key.publicKey, notBefore: 0, notAfter: 4_000_000_000)
@@ -70,7 +70,7 @@ import TokenKit
         #expect(objects.inventory.objects.first?.key?.pinPolicy == .always)
     }
 
-    /// Until somebody logs in, most tokens show what is public alone.
+    /// Before a login, most tokens show only public objects.
     @Test func ownCertificatesAndPublicKeysStandForHiddenKeys() throws {
         let mine = try Self.issued()
         let authority = try Self.certificate(Self.other, isCA: true)
@@ -84,7 +84,7 @@ import TokenKit
         #expect(shown.map { $0.key != nil } == [false, false])
     }
 
-    /// A key that signs its own certificate is somebody's own, authority or not.
+    /// A key that signs its own certificate is taken for the token's own, authority or not.
     @Test func anAuthorityWithItsPublicKeyBesideHasAKey() throws {
         let publicKey = Self.object(CKO_PUBLIC_KEY, id: [2]) { $0.publicKeyInfo = Self.other.publicKey.spki }
         let objects = ModuleObjects(
@@ -92,7 +92,7 @@ import TokenKit
         #expect(objects.inventory.objects.map { $0.key != nil } == [true])
     }
 
-    /// `openssl req -x509` makes everybody an authority.
+    /// `openssl req -x509` makes every certificate an authority's.
     @Test func aSelfSignedCertificateThatIssuedNoOtherHasAKey() throws {
         let alone = Self.certificate(id: [1], try Self.certificate(Self.other, isCA: true))
         let unrelated = Self.certificate(id: [2], try Self.certificate(Self.key, named: "d"))
@@ -115,7 +115,7 @@ import TokenKit
         #expect(objects.keys.keys.map(\.rawValue) == ["01"])
     }
 
-    /// As OpenSC and Yubico's module call them.
+    /// OpenSC and Yubico's module label the parts differently.
     @Test func everyPartOfAnObjectHasItsOwnLabel() throws {
         let certificate = Self.certificate(id: [1], label: "Certificate", try Self.certificate(Self.key))
         let publicKey = Self.object(CKO_PUBLIC_KEY, id: [1], label: "Public") {
@@ -130,10 +130,10 @@ import TokenKit
         #expect(try labels([certificate, publicKey, privateKey]) == ["Certificate", "Private", "Public"])
         #expect(try labels([certificate, privateKey]) == ["Certificate", "Private", nil])
         #expect(try labels([publicKey, privateKey]) == ["Private", "Private", "Public"])
-        // Until the private half shows itself, the public one tells what it may be called.
+        // While the private half is hidden, it has the label of the public one.
         #expect(try labels([certificate, publicKey], hidesKeys: true) == ["Certificate", "Public", nil])
         #expect(try labels([certificate], hidesKeys: true) == ["Certificate", "Certificate", nil])
-        // One without a label has that of what it belongs to.
+        // A key without a label has that of its certificate.
         privateKey.label = []
         #expect(try labels([certificate, privateKey]) == ["Certificate", "Certificate", nil])
         #expect(try labels([privateKey, Self.certificate(id: [1], try Self.certificate(Self.key))])[0] == "01")
@@ -208,7 +208,7 @@ import TokenKit
                 $0.parameters = Self.points[0].2
             }
             let key = ModuleObjects([object], hidesKeys: false).inventory.objects.first?.key
-            // Any 32 bytes are an X25519 key; nothing else here is a key.
+            // Only 32 bytes would be an X25519 key.
             #expect(key == nil)
         }
     }

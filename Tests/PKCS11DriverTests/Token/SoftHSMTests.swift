@@ -10,9 +10,9 @@ import TokenKit
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// A real module of other people's, used as a keychain.
+/// A real foreign module, used as a keychain.
 @Suite struct SoftHSMTests {
-    /// Gives the PINs it is made with, one after the other.
+    /// Gives prepared PINs, one after the other.
     private final class Giving: Prompter, @unchecked Sendable {
         private var pins: [String]
         private(set) var requests: [PromptRequest] = []
@@ -87,7 +87,7 @@ import TokenKit
             for action in [TokenOperation.Action.sign(.rsaRaw, block), .decrypt(.raw, block)] {
                 #expect(throws: KeychainError.self) { try Self.perform(action, key, Giving("123456")) }
             }
-            // What was encrypted with another padding opens in neither way. (One in some hundred of OAEP looks like PKCS #1.)
+            // Ciphertexts with another padding are refused. (One in some hundred OAEP blocks looks like PKCS #1.)
             let ciphertext = try publicKey.encrypt([1, 2, 3], using: .oaep(.sha1))
             let unpadded = try publicKey.encrypt([0, 1] + block.dropFirst(2), using: .raw)
             for (algorithm, ciphertext) in [(RSAEncryption.pkcs1, unpadded), (.oaep(.sha256), ciphertext)] {
@@ -198,7 +198,7 @@ import TokenKit
                 commonName: "Somebody", publicKey: PublicKey(spki: key.publicKey), notBefore: 0, notAfter: 4_000_000_000
             )
             let certificate = try builder.selfSigned(by: PrivateKey.generate(.ecP256))
-            // Nobody can sign with the token's key here, so another's signature is on it.
+            // The token's key cannot sign the certificate here, so another key does.
             let local = try LocalKeychain.create(
                 at: files.folder.path("local"), password: Secret(copying: Array("p".utf8).span), cost: .standard)
             try local.add(NewItem.certificate(certificate))
@@ -250,7 +250,7 @@ import TokenKit
     }
 }
 
-/// A module that has nothing but cards is asked only where it may have one that nobody else reads.
+/// A module that only reads cards is asked only if there may be a card that nothing else reads.
 @Suite struct ReaderModuleTests {
     private final class Asked: TokenModule {
         let name = "cards"
@@ -296,7 +296,7 @@ import TokenKit
         func recognize(_ card: inout CardTransaction, atr: ATR) throws(TokenError) -> (any Token)? { nil }
     }
 
-    /// It would wait for the same program, and be blamed for it.
+    /// The module would wait for the same program, and the wait would be reported as its fault.
     @Test func itIsNotAskedForACardThatAnotherProgramHolds() throws {
         let folder = try TemporaryFolder()
         let module = Asked(readsCardsAlone: true)

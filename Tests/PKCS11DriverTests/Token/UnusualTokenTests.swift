@@ -8,9 +8,9 @@ import SystemCrypto
 import Testing
 import TokenKit
 
-/// Tokens that are not like most: with keys for the PIN on them, with PINs that are no good any more, without a name.
+/// Unusual tokens: with their own PIN pad, with PINs that cannot be used any more, without a name.
 @Suite struct UnusualTokenTests {
-    /// Types a PIN, and counts how often that is wanted.
+    /// Types a PIN, and counts the questions.
     private final class Typist: Prompter {
         let canAsk: Bool
         let canAskAgain: Bool
@@ -29,7 +29,7 @@ import TokenKit
         func confirm(_ question: String) throws(KeychainError) -> Bool { true }
     }
 
-    /// What comes of a signature with the key of a module's token; the modules of the tests make none that verifies.
+    /// The error of a signature with the key of a module's token. The tests' modules make no signature that verifies.
     private static func failure(_ behaviour: String, _ authentication: AuthenticationContext) throws -> KeychainError? {
         var failure: KeychainError?
         try ForeignModule.with([behaviour]) { modules in
@@ -137,7 +137,7 @@ import TokenKit
             let slots = try modules.map { try #require(try $0.tokens().first).slot }
             #expect(slots.map(\.cryptokiName.number) == [7, 7])
             #expect(slots[0].isSamePlace(as: slots[0]))
-            // Nothing is known of where they are.
+            // The places of these slots are not known.
             #expect(!slots[0].isSamePlace(as: slots[1]))
         }
     }

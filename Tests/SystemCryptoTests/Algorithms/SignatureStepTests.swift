@@ -3,7 +3,7 @@ import Testing
 
 @testable import SystemCrypto
 
-/// What the one vocabulary says of signatures, and how it brings them down to the bare operation.
+/// `SignatureAlgorithm` describes signatures, and reduces them to the bare operation.
 @Suite struct SignatureStepTests {
     private static let digest = [UInt8](repeating: 0x5A, count: 32)
 

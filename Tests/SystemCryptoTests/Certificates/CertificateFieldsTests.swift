@@ -3,7 +3,7 @@ import Testing
 
 @testable import SystemCrypto
 
-/// Certificates put together by hand, right and wrong, for what no issuer should but some do write.
+/// Certificates put together by hand, right and wrong, with fields that some issuers write although they should not.
 @Suite struct CertificateFieldsTests {
     /// The parts of a certificate; a test changes one.
     private struct Parts {
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    /// An extension that cannot be read says nothing; the certificate is still listed.
+    /// An extension that cannot be read is ignored; the certificate is still listed.
     @Test(arguments: ["", "00", "0500", "3000", "30020500", "0307", "3080", "04020102", "30040C0241FF"])
     func extensionsThatCannotBeReadSayNothing(text: String) throws {
         var parts = try Parts()

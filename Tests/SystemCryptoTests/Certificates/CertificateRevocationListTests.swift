@@ -1,7 +1,7 @@
 import SystemCrypto
 import Testing
 
-/// Lists as files hold them; what is on them is shown by tokenctl's verify-cert, against those that openssl makes.
+/// Revocation lists in files. Their entries are tested by tokenctl's verify-cert, with lists that openssl makes.
 @Suite struct CertificateRevocationListTests {
     @Test(arguments: [[], [0x30, 0x00], [0x30, 0x03, 0x02, 0x01, 0x00], Array("nonsense".utf8)] as [[UInt8]])
     func whatIsNoListIsMalformed(_ bytes: [UInt8]) {

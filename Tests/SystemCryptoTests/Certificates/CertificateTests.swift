@@ -77,7 +77,7 @@ import Testing
         #expect(throws: CryptoError(.malformed, "")) { try Certificate(der: der + der) }
     }
 
-    /// What a tampered certificate says is still read; that it is tampered shows when it is verified.
+    /// The fields of a tampered certificate are still read; verification shows that it is tampered.
     @Test func noChangedByteTrapsOrVerifies() throws {
         let certificate = try TestKeys.certificate(.ecP256)
         for index in certificate.der.indices {
@@ -90,7 +90,7 @@ import Testing
 
     @Test func keysOfUnknownKindsDoNotKeepACertificateFromBeingRead() throws {
         let certificate = try TestKeys.certificate(.ecP256)
-        // id-ecPublicKey, turned into an identifier nobody has.
+        // id-ecPublicKey, turned into an unknown identifier.
         let identifier = hex("06072A8648CE3D0201")
         let start = try #require(certificate.der.firstRange(of: identifier)?.lowerBound)
         let unknown = try Certificate(der: flipping(certificate.der, at: start + 8))

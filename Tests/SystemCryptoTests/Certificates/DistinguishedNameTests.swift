@@ -4,7 +4,7 @@ import Testing
 @testable import SystemCrypto
 
 @Suite struct DistinguishedNameTests {
-    /// A name of attributes in order, each in a set of its own.
+    /// A name of attributes in order, each in its own set.
     private func name(_ attributes: [(OID, TLVTag, [UInt8])]) throws -> DistinguishedName {
         let sets = attributes.map { identifier, tag, value in
             DER.element(DER.Tag.set, DER.sequence([DER.objectIdentifier(identifier), DER.element(tag, value)]))

@@ -51,7 +51,7 @@ import Testing
         #expect(throws: CryptoError(.malformed, ""), why) { _ = try Base64.decode(utf8(text).span) }
     }
 
-    /// Whatever is taken is what would be written.
+    /// Only text that would be written is accepted.
     @Test func noDigitsAreMalleable() {
         let edges = utf8("AZaz09+/=-_ \n\r\0\u{7F}") + [0x80, 0xFF]
         for first in edges {

@@ -62,7 +62,7 @@ import Testing
         #expect(ECDSASignature.truncate(digest, orderBits: bits) == cut)
     }
 
-    /// What the host cuts for a card is what OpenSSL cuts by itself.
+    /// The host cuts digests for a card as OpenSSL cuts them by itself.
     @Test(arguments: [
         (KeyKind.ecP256, DigestAlgorithm.sha512), (.ecP256, .sha384), (.ecP384, .sha512), (.ecP521, .sha512),
     ])

@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// It is said before anybody is asked for a password.
+    /// The error comes before a person is asked for a password.
     @Test(arguments: [
         ("DEK-Info: AES-128-CBC,ZZ", CryptoError.Code.malformed), ("DEK-Info: AES-128-CBC,00", .malformed),
         ("DEK-Info: AES-128-CBC", .unsupported), ("DEK-Info: ", .unsupported), ("Garbage: yes", .malformed),

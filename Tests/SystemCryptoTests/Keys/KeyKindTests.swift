@@ -19,7 +19,7 @@ import Testing
     @Test(arguments: [KeyKind.ecP256, .ecP384, .ecP521, .ed25519, .x25519])
     func aPointIsKnownByItsLength(kind: KeyKind) throws {
         let length = try PrivateKey.generate(kind).publicKey.rawRepresentation.count
-        // Whatever its bytes are.
+        // The bytes of the point do not matter.
         let point = [UInt8](repeating: 4, count: length)
         let header: [UInt8] = length < 0x80 ? [4, UInt8(length)] : [4, 0x81, UInt8(length)]
         let wrapped = header + point

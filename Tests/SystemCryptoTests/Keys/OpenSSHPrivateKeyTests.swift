@@ -2,7 +2,7 @@ import Foundation
 import SystemCrypto
 import Testing
 
-/// Keys of `ssh-keygen` are read, and it reads ours.
+/// Keys of `ssh-keygen` are read, and `ssh-keygen` reads ours.
 @Suite struct OpenSSHPrivateKeyTests {
     static let types: [(type: String, bits: String, kind: KeyKind)] = [
         ("ed25519", "256", .ed25519), ("ecdsa", "256", .ecP256), ("ecdsa", "384", .ecP384), ("ecdsa", "521", .ecP521),
@@ -129,7 +129,7 @@ import Testing
                 #expect(throws: CryptoError.self) { try read(Array(der.prefix(length))) }
             }
             for index in der.indices {
-                // What is neither checked nor used: the public key outside, the comment.
+                // The outer public key and the comment are neither checked nor used.
                 if let changed = try? read(flipping(der, at: index)) { #expect(changed.publicKey == key.publicKey) }
             }
             #expect(throws: CryptoError.self) { try read(der + [0]) }

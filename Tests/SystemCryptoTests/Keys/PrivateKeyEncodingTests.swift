@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    /// OpenSSL's own encoders and decoders leave copies of what they made and freed.
+    /// OpenSSL's own encoders and decoders would leave copies in memory that they have freed.
     @Test(arguments: TestKeys.kinds) func writingAndReadingLeaveNoCopyInMemory(kind: KeyKind) throws {
         func secretPart(of key: PrivateKey) throws -> Secret {
             if case .rsa = kind { try key.rsaPrimes().p.clone() } else { try key.scalar() }

@@ -82,7 +82,7 @@ import Testing
         #expect(throws: CryptoError(.invalidKey, "")) { try PrivateKey(encoded: secret(mixed)) }
     }
 
-    /// Such a key may well sign: OpenSSL makes up for a number that is wrong by the others.
+    /// Such a key may still sign: OpenSSL makes up for a wrong number by the others.
     @Test(arguments: 0..<8)
     func theNumbersOfAnRSAKeyBelongTogether(index: Int) throws {
         let key = try PrivateKey.generate(.rsa(bits: 1024))

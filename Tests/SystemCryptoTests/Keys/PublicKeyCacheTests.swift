@@ -2,7 +2,7 @@ import Testing
 
 @testable import SystemCrypto
 
-/// Keys that were read before are not read again, and are what they were.
+/// Keys that were read before are not read again, and are the same.
 @Suite struct PublicKeyCacheTests {
     @Test func aKeyThatWasReadIsTheSameTheNextTime() throws {
         let key = try PrivateKey.generate(.ecP256)

@@ -47,7 +47,7 @@ import Testing
         #expect(code(of: encode(scalar, unknown)) == .malformed)
     }
 
-    /// RFC 5915 §3 wants as many bytes as the order has; not everybody writes so many, inside PKCS#8 or by itself.
+    /// RFC 5915 §3 demands as many bytes as the order has; some programs write other numbers, inside PKCS#8 or by itself.
     @Test func scalarsOfAnyLengthAreRead() throws {
         let key = try PrivateKey(encoded: secret(encode(scalar, curve)))
         let point = DER.element(DER.Tag.context(1), DER.bitString(key.publicKey.rawRepresentation))
@@ -63,7 +63,7 @@ import Testing
                 for file in [sec1, pkcs8] {
                     let read = try PrivateKey(encoded: secret(file))
                     #expect(read.publicKey == key.publicKey)
-                    // What is written is as long as it ought to be.
+                    // The written scalar has the length of the standard.
                     #expect(try reveal(read.scalar()) == scalar)
                     let written = try read.algorithmEncoding()
                     #expect(try reveal(SEC1PrivateKey(written.bytes).scalar) == scalar)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SystemCrypto
 
-/// What lies between Swift's memory and C's.
+/// Buffers between Swift's memory and C's.
 @Suite struct BufferTests {
     @Test(arguments: [0, 1, 4096, 5000])
     func capacityIsNeverExceeded(capacity: Int) throws {

@@ -3,7 +3,7 @@ import SecureBytes
 import SystemCrypto
 import Testing
 
-/// We are guests in processes that use OpenSSL themselves.
+/// The library is a guest in processes that use OpenSSL themselves.
 @Suite struct HostProcessTests {
     /// libcrypto as the host process sees it.
     private enum Host {
@@ -11,7 +11,7 @@ import Testing
             unsafeBitCast(try #require(dlsym(nil, name)), to: type)
         }
 
-        /// Leaves an error in this thread's queue, as a host does that does not care.
+        /// Leaves an error in this thread's queue, as a careless host does.
         static func fail() throws {
             let open = try function(
                 "BIO_new_file",
@@ -27,7 +27,7 @@ import Testing
             try function("ERR_clear_error", as: (@convention(c) () -> Void).self)()
         }
 
-        /// Takes every algorithm from the default context: what looks there finds nothing.
+        /// Removes every algorithm from the default context, so that code which uses it fails.
         static func emptyDefaultContext() throws {
             let load = try function(
                 "OSSL_PROVIDER_load",
@@ -66,7 +66,7 @@ import Testing
         #expect(reason?.contains("No such file") != true)
     }
 
-    // Each in a process of its own, where nothing has used the default context before.
+    // Each test has its own process, in which nothing has used the default context before.
 
     @Test func keysNeedNothingOfTheDefaultContext() async {
         await #expect(processExitsWith: .success) {
@@ -98,7 +98,7 @@ import Testing
     }
 }
 
-/// What goes on in those processes; everything that fails throws.
+/// The work of those processes. A failure throws.
 private enum DefaultContextExercise {
     static func keys(_ kind: KeyKind) throws {
         let key = try TestKeys.key(kind)

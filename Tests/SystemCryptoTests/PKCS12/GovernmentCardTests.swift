@@ -4,8 +4,8 @@ import SystemCrypto
 import TestSupport
 import Testing
 
-/// The files of the US government's PIV test cards: RC2, an empty password, and certificates with every flaw an issuer can
-/// make; where they are not at hand, files of the same shape.
+/// The files of the US government's PIV test cards: RC2, an empty password, and certificates with all flaws of issuers. Without
+/// these files, generated ones of the same shape.
 @Suite struct GovernmentCardTests {
     private func read(_ name: String) throws -> [UInt8] {
         [UInt8](try Data(contentsOf: URL(filePath: CardFolders.path(name))))
@@ -46,13 +46,13 @@ import Testing
 
     private static let issuers = CardFolders.files(".crt").filter { $0.hasPrefix("ca/") }
 
-    /// The cards that have issuers; those of the same shape sign themselves, and `CertificateChainTests` has chains.
+    /// Cards with issuers. Generated cards are self-signed, and `CertificateChainTests` tests chains.
     private static func cards(_ name: String) -> [String] {
         issuers.isEmpty ? [] : CardFolders.files("-9a.crt").filter { $0.contains(name) }
     }
 
-    /// Those that signed themselves are roots. Some have their issuer's name and another's key, where an authority took
-    /// over from its own older generation.
+    /// The issuers' certificates. Roots are those that are signed with their own key: others may have the same subject and issuer,
+    /// because an authority has signed its new key with the old one.
     private func authorities() throws -> (roots: [Certificate], intermediates: [Certificate]) {
         let all = try Self.issuers.flatMap { try Certificate.all(in: read($0)) }
         let roots = try all.filter { try $0.verify(issuedBy: $0) }

@@ -101,7 +101,7 @@ import Testing
         #expect(read.keys.isEmpty && read.certificates.isEmpty)
     }
 
-    /// As OpenSSL takes them: it makes up for a number that is wrong by the others.
+    /// OpenSSL accepts such keys: it makes up for a wrong number by the others.
     @Test(arguments: 0..<8)
     func theNumbersOfAnRSAKeyBelongTogether(index: Int) throws {
         var outer = TLVReader(reveal(try TestKeys.rsa().externalRepresentation()))

@@ -53,7 +53,7 @@ import Testing
         for identity in identities { #expect(text.contains(identity.certificate.pem)) }
     }
 
-    /// What programs of the last thirty years wrote.
+    /// Files as programs of the last thirty years wrote them.
     @Test(
         arguments: [
             ["-legacy"], ["-legacy", "-nomac"], ["-legacy", "-descert"], ["-keypbe", "NONE", "-certpbe", "NONE"],

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SystemCrypto
 
-/// PKCS #1 v1.5 decryption that never says whether the padding was right.
+/// PKCS #1 v1.5 decryption that never reveals whether the padding was right.
 @Suite struct ImplicitRejectionTests {
     private let ciphertext = [UInt8](repeating: 0xC5, count: 256)
     private let rejectionKey = [UInt8](repeating: 0x4B, count: 32)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// For a card the key is the process's own: stable, and known to nobody.
+    /// For a card, the rejection key is the process's own, stable and secret.
     @Test func aCardsSubstituteIsStable() throws {
         func remove() throws -> [UInt8] {
             reveal(try RSAPadding.removePKCS1Decryption(secret(Self.wrongBlocks[1].block), ciphertext: ciphertext))

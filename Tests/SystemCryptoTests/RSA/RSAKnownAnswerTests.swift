@@ -1,8 +1,7 @@
 import SystemCrypto
 import Testing
 
-/// Values that OpenSSL 3.2 and later, which reject implicitly themselves, are tested with
-/// (`evppkey_rsa_common.txt`, key RSA-2048).
+/// Test values of OpenSSL 3.2 and later, which reject implicitly themselves (`evppkey_rsa_common.txt`, key RSA-2048).
 @Suite struct RSAKnownAnswerTests {
     private let key: PrivateKey
 
@@ -23,7 +22,7 @@ import Testing
         #expect(try reveal(key.decrypt(hex(Self.ciphertext + "78"), using: .pkcs1)) == utf8("Hello World"))
     }
 
-    /// All who follow the draft give the same substitute.
+    /// All implementations of the draft give the same substitute.
     @Test func implicitRejectionGivesTheCommonSubstitute() throws {
         let substitute = hex(
             """

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SystemCrypto
 
-/// The host pads, the bare operation stands for a card, and OpenSSL judges the result.
+/// The host pads, the bare operation stands for a card, and OpenSSL checks the result.
 @Suite struct RSAPaddingTests {
     static let keyBits = [1024, 1028, 1025, 2048]
 

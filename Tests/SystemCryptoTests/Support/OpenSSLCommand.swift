@@ -2,7 +2,7 @@ import Foundation
 import SystemCrypto
 import Testing
 
-/// The `openssl` command in a folder of its own, for a second opinion.
+/// The `openssl` command in its own folder, for comparison.
 final class OpenSSLCommand {
     let folder: URL
 
@@ -23,7 +23,7 @@ final class OpenSSLCommand {
         [UInt8](try Data(contentsOf: folder.appendingPathComponent(name)))
     }
 
-    /// Runs the command; what it writes to standard output and standard error together, and how it ended.
+    /// Runs the command, and returns its standard output and standard error together, and its exit status.
     func run(_ arguments: String...) throws -> (output: String, status: Int32) {
         try run(arguments)
     }

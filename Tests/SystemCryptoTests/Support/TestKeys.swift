@@ -26,7 +26,7 @@ enum TestKeys {
         }
     }
 
-    /// A certificate of a key, signed by itself, valid from 2020 to 2040.
+    /// A self-signed certificate of a key, valid from 2020 to 2040.
     static func certificate(_ kind: KeyKind, commonName: String = "Test") throws -> Certificate {
         let key = try key(kind)
         return try CertificateBuilder(

@@ -13,7 +13,7 @@ import Testing
         + "1C3C0C95956809532FCF0E2449A6B525B16AEDF5AA0DE657BA637B39"
     private static let associated = "FEEDFACEDEADBEEFFEEDFACEDEADBEEFABADDAD2"
 
-    /// McGrew and Viega, The Galois/Counter Mode of Operation, appendix B, as SP 800-38D cites it.
+    /// McGrew and Viega, The Galois/Counter Mode of Operation, appendix B, which SP 800-38D cites.
     static let vectors = [
         Vector(
             name: "case 1", key: "00000000000000000000000000000000", nonce: "000000000000000000000000", plaintext: "",

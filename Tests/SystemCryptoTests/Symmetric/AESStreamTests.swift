@@ -40,7 +40,7 @@ import Testing
         ),
     ]
 
-    /// Processes in parts of a length, and checks the lengths that were told before.
+    /// Processes the input in parts of a length, and checks the lengths that were predicted.
     private func process(
         _ input: [UInt8], _ mode: AESStream.Mode, encrypts: Bool, key: [UInt8], vector: [UInt8], part: Int,
         authenticating associated: [UInt8] = [], tagLength: Int = 16

@@ -2,7 +2,7 @@ import SecureBytes
 import SystemCrypto
 import Testing
 
-/// The same input to us and to the `openssl` command.
+/// The same input for this library and for the `openssl` command.
 @Suite struct CommandComparisonTests {
     private let data = (0..<240).map { UInt8(truncatingIfNeeded: $0 &* 37) }
 

@@ -3,7 +3,7 @@ import Synchronization
 import SystemCrypto
 import TokenKit
 
-/// A card that is not PIV: one key on P-256, a PIN of four digits, and an application of its own.
+/// A card that is not PIV: one key on P-256, a PIN of four digits, and its own application.
 ///
 ///     SELECT    00 A4 04 00, `BadgeCard.application`
 ///     READ KEY  80 CA 00 00 → the SubjectPublicKeyInfo

@@ -2,7 +2,7 @@ import SecureBytes
 import SystemCrypto
 import TokenKit
 
-/// Knows ``BadgeCard``: a driver as somebody else would write one, with nothing but TokenKit.
+/// A driver for ``BadgeCard`` as another project would write it, with TokenKit only.
 public struct BadgeDriver: TokenDriver {
     public let name = "badge"
 
@@ -38,7 +38,7 @@ struct BadgeToken: Token {
         do throws(CardError) { return try card.send(command) } catch { throw TokenError(error) }
     }
 
-    /// The application is selected anew where another program has reset the card.
+    /// Sends a command, after a new selection of the application if another program has reset the card.
     private mutating func send(_ command: CommandAPDU, _ card: inout CardTransaction) throws(TokenError) -> ResponseAPDU
     {
         if card.epoch != epoch {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TokenKit
 
-/// Passes commands on, and notes when other programs were to be kept from the card.
+/// Answers commands, and records them and the calls that keep other programs from the card.
 private final class HeldChannel: CardChannel {
     private(set) var events: [String] = []
 
@@ -15,7 +15,7 @@ private final class HeldChannel: CardChannel {
     func hold() { events.append("hold") }
 }
 
-/// From when on a transaction keeps other programs from the card.
+/// The moment from which a transaction keeps other programs from the card.
 @Suite struct CardHoldTests {
     private let channel = HeldChannel()
 
@@ -48,7 +48,7 @@ private final class HeldChannel: CardChannel {
             changes.append(card.mayHaveChangedHands)
         }
         #expect(changes == [true, true, false, false])
-        // The channel sees to that; the transaction asks for nothing more.
+        // The channel holds the card by itself; the transaction does not ask for it.
         #expect(channel.events == ["A4", "A4", "A4"])
     }
 
@@ -80,7 +80,7 @@ private final class HeldChannel: CardChannel {
         #expect(channel.events == ["hold", "87"])
     }
 
-    /// A PIN that another program's application gets instead is a try of somebody else's.
+    /// If another program has selected an application, the PIN would cost a try of that application.
     @Test func noSecretIsSentThatOthersMayHaveSelectedAnApplicationFor() throws {
         var card = begin(.fromTheSecondCommand)
         let pin = Secret(copying: [1, 2, 3, 4, 5, 6].span)

@@ -9,7 +9,7 @@ private let shortATR = ATR([UInt8](hex: "3BF81300008131FE454A434F5076323431B7"))
 private let getData = CommandAPDU(
     ins: 0xCB, p1: 0x3F, p2: 0xFF, data: [0x5C, 0x00], expectedLength: CommandAPDU.anyLength)
 
-/// A script, and the commands that a transaction on it is to send.
+/// A script, and a transaction whose commands are compared with it.
 private struct Script {
     let channel: ScriptedChannel
     let link: CardLink

@@ -8,7 +8,7 @@ import TokenKit
         let form: CommandAPDU.Form
         let dataCount: Int
         let expectedLength: Int?
-        /// Everything around the data.
+        /// The bytes before the data; ``tail`` has those after it.
         let head: String
         let tail: String
         var testDescription: String { "\(form), \(dataCount) bytes, Le \(expectedLength.map(String.init) ?? "none")" }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TokenKit
 
-/// Gives out answers whose data count upwards from a seed, and notes where each of them lies.
+/// Gives answers with data that a seed determines, and records the address of each.
 private final class PlacedAnswers: CardChannel {
     private let parts: [(count: Int, status: StatusWord)]
     private var next = 0
@@ -27,7 +27,7 @@ private final class PlacedAnswers: CardChannel {
         return answer
     }
 
-    /// Whether what lies at the place of a part, its first bytes aside, is still the part.
+    /// Whether the memory of a part, except its first bytes, still holds the part.
     func isLeft(_ part: Int) -> Bool {
         let (address, count) = places[part]
         let offset = parts.prefix(part).reduce(0) { $0 + $1.count }
@@ -41,7 +41,7 @@ private final class PlacedAnswers: CardChannel {
     }
 }
 
-/// What the card decrypted is nowhere but in the secret that is made of it.
+/// Plaintext from the card is only in the secret that is made of it.
 @Suite struct ConfidentialAnswerTests {
     private static let atr = ATR([UInt8](hex: "3BF81300008131FE454A434F5076323431B7"))
 

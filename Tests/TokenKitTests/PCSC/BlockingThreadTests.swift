@@ -87,7 +87,7 @@ import Testing
         #expect(occupancy.highest == 1)
     }
 
-    /// How many threads have been at one place at the same time.
+    /// Counts the threads that are at one place at the same time.
     private final class Occupancy: Sendable {
         private let inside = Atomic(0)
         private let atMost = Atomic(0)

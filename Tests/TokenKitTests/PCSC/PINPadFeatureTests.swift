@@ -4,7 +4,7 @@ import Testing
 
 @testable import TokenKit
 
-/// What a reader's driver tells of its keys, and what it is asked. PC/SC part 10.
+/// The features that a driver reports for its reader's keypad, and the requests to it. PC/SC part 10.
 @Suite struct PINPadFeatureTests {
     private static let entry = PINEntry(digits: 6...8, block: Array(repeating: 0xFF, count: 8))
 
@@ -13,7 +13,7 @@ import Testing
             ("", nil, nil),
             ("060442330006", 0x4233_0006, nil),
             ("120442330012060442330006", 0x4233_0006, 0x4233_0012),
-            // What has another length is passed over, and what is cut off ends the list.
+            // A feature of another length is skipped, and one that is cut off ends the list.
             ("0602AAAA060442330006", 0x4233_0006, nil),
             ("0702AAAA0600060442330006", 0x4233_0006, nil),
             ("0604423300", nil, nil),
@@ -43,7 +43,7 @@ import Testing
         arguments: [
             ("", true), ("060104070108", true), ("060106070108", true), ("060100070100", true), ("07010F", true),
             ("070106", false), ("060107", false), ("060109070102", false),
-            // Another property, and limits of a length that is none of theirs.
+            // Another property, and limits of a wrong length.
             ("010200000602000907020001", true),
         ])
     func aReaderThatCannotTakeEveryPINTakesNone(properties: String, takes: Bool) {
@@ -56,7 +56,7 @@ import Testing
     }
 
     /// bTimerOut, bTimerOut2, bmFormatString, bmPINBlockString, bmPINLengthFormat, wPINMaxExtraDigit, bEntryValidationCondition,
-    /// bNumberMessage, wLangId, bMsgIndex, bTeoPrologue, ulDataLength, abData; the numbers in the order of a PC.
+    /// bNumberMessage, wLangId, bMsgIndex, bTeoPrologue, ulDataLength, abData; numbers are little-endian.
     @Test func theRequestIsThatOfTheStandard() {
         let header = CommandAPDU(ins: 0x20, p1: 0, p2: 0x80)
         let bytes = Hex.encode(PINPad.request(header, Self.entry))

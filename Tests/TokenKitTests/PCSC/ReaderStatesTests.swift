@@ -39,7 +39,7 @@ private let otherATR = ATR([0x3B, 0x00])
         ReaderSnapshot(name: name, presence: presence, changeCount: count)
     }
 
-    /// The events that a series of sights makes, one array for each.
+    /// The events of a series of snapshots, one array for each.
     private static func events(_ sights: [[ReaderSnapshot]]) -> [[ReaderEvent]] {
         var states = ReaderStates()
         return sights.map { states.update(to: $0) }
@@ -81,18 +81,18 @@ private let otherATR = ATR([0x3B, 0x00])
         Change(from: .absent, to: .mute, events: [mute]),
         Change(from: .present(atr), to: .absent, events: [removed]),
         Change(from: .mute, to: .absent, events: [removed]),
-        // A card that was inserted and taken out again between two looks was never there.
+        // A card that was inserted and taken out again between two snapshots is not reported.
         Change(from: .absent, to: .absent, count: 2, events: []),
-        // One that was taken out and inserted again is another card until it proves to be the same.
+        // A card that was taken out and inserted again counts as another card until it proves to be the same.
         Change(from: .present(atr), to: .present(atr), count: 2, events: [removed, inserted]),
         Change(from: .present(otherATR), to: .present(atr), count: 2, events: [removed, inserted]),
         Change(from: .mute, to: .mute, count: 2, events: [removed, mute]),
         Change(from: .mute, to: .present(atr), count: 2, events: [removed, inserted]),
         Change(from: .present(atr), to: .mute, count: 4, events: [removed, mute]),
-        // The service's count follows its news after a moment: half of an exchange is none.
+        // The service's count comes a moment after the state: half of an exchange is not reported.
         Change(from: .present(atr), to: .present(atr), count: 1, events: []),
         Change(from: .mute, to: .mute, count: 1, events: []),
-        // A reset may change the answer to reset, and be answered or not.
+        // A reset may change the answer to reset, and the card may answer it or not.
         Change(from: .present(otherATR), to: .present(atr), count: 0, events: []),
         Change(from: .present(atr), to: .mute, count: 0, events: [mute]),
         Change(from: .mute, to: .present(atr), count: 0, events: [inserted]),
@@ -133,7 +133,7 @@ private let otherATR = ATR([0x3B, 0x00])
         #expect(Self.events([twice, []]).last?.contains(.readerRemoved("A")) == true)
     }
 
-    /// Whatever is seen in whatever order, the events add up to it.
+    /// For any sequence of snapshots, the events add up to the last one.
     @Test func theEventsAddUpToWhatIsThere() {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<200 {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TokenKit
 
-/// The PIN of a login: what it may be presented for, and until when.
+/// The PIN of a login: the keys for which it may be presented, and its end.
 @Suite struct PINSessionLoginTests {
     private static let start = ContinuousClock.now
 
@@ -79,7 +79,7 @@ import Testing
     @Test func itEndsWithTheCardAndWithTheLogin() {
         var session = session()
         #expect(session.withoutCard().loginState == .none)
-        // A reset by another program is no end: the PIN is presented again.
+        // A reset by another program does not end the login: the PIN is presented again.
         session.forgetPresented()
         #expect(session.loginState == .lasting)
         session.endLogin()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TokenKit
 
-/// Something that happens to a PIN, as the driver or the slot tells the session.
+/// An event of a PIN, as the driver or the slot reports it to the session.
 private enum Event: Sendable {
     case transaction(epoch: Int)
     case told(PINSession.Tries)
@@ -50,7 +50,7 @@ extension PINSession {
         text.map { hasJustPresented(PIN($0)) } ?? hasJustPresented(.typed)
     }
 
-    /// Nil where a try may be spent on the value.
+    /// The reason for which no try may be spent on the value; nil if one may be.
     fileprivate func refusal(
         _ pin: StaticString, _ kind: PINKind = .pin, _ lastTry: LastTry = .keep, _ others: RejectedPINs? = nil
     ) -> TokenError.Code? {
@@ -63,12 +63,12 @@ extension PINSession {
     }
 }
 
-/// Whether a value may be sent, by what happened before.
+/// Whether a value may be sent, after a number of events.
 @Suite struct PINSessionTryTests {
     struct Row: CustomTestStringConvertible, Sendable {
         let testDescription: String
         fileprivate let events: [Event]
-        /// Why "111111" is not sent; nil where it is.
+        /// The reason for which "111111" is not sent; nil if it is.
         let refusal: TokenError.Code?
         var lastTry = LastTry.keep
     }
@@ -126,7 +126,7 @@ extension PINSession {
     func whatHappenedTellsWhetherAValueIsSent(row: Row, kind: PINKind) {
         let session = PINSession(kind, after: row.events)
         #expect(session.refusal("111111", kind, row.lastTry) == row.refusal)
-        // Of the other secret nothing is known.
+        // Nothing is known of the other kind of secret.
         #expect(session.refusal("111111", kind == .pin ? .unblockingKey : .pin) == nil)
     }
 
@@ -148,14 +148,14 @@ extension PINSession {
         for events in [[.told(.left(3))], [.accepted("123456")]] as [[Event]] {
             #expect(PINSession(after: events).refusal("111111", .pin, .spend, others) == nil)
         }
-        // The tries that a card left count where it does not tell them.
+        // The fewest tries that other programs saw count if this one does not know the tries.
         others.insert(PIN("222222"), as: .pin, triesLeft: 1)
         #expect(PINSession().refusal("333333", .pin, .keep, others) == .pinLastTry)
         #expect(PINSession(after: [.told(.left(3))]).refusal("333333", .pin, .keep, others) == nil)
     }
 }
 
-/// What is believed of the PIN and its tries.
+/// The session's assumptions about the PIN and its tries.
 @Suite struct PINSessionTests {
     @Test func nothingIsBelievedAtFirst() {
         let session = PINSession()
@@ -251,12 +251,12 @@ extension PINSession {
     }
 }
 
-/// For how long a presented PIN counts.
+/// The time for which a presented PIN counts.
 @Suite final class PINSessionTermTests {
     private let start = ContinuousClock.now
     private var session = PINSession(after: [.accepted("123456")])
 
-    /// - Parameter seconds: after the start, as everywhere here.
+    /// - Parameter seconds: the time after the start, as in all functions here.
     private func begin(until seconds: Int?) -> Bool { session.beginTerm(until: seconds.map { start + .seconds($0) }) }
     private func end(at seconds: Int) -> Bool { session.endTerm(at: start + .seconds(seconds)) }
     private func rest(at seconds: Int) -> Duration? { session.rest(at: start + .seconds(seconds)) }
@@ -265,7 +265,7 @@ extension PINSession {
         #expect(!PINSession().wantsTerm)
         #expect(session.wantsTerm)
         #expect(begin(until: 300))
-        // Neither a card that forgets it nor another presentation renews it.
+        // Neither a reset of the card nor another presentation renews the term.
         for event in [.reset, .accepted("123456")] as [Event] {
             session.take(event)
             #expect(!session.wantsTerm)

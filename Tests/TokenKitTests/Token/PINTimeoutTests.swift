@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import TokenKit
 
-/// For how long a PIN counts that was presented here. Keychain semantics 7.5.
+/// The time for which a PIN that this process has presented counts. Keychain semantics 7.5.
 @Suite struct PINTimeoutTests {
     private let time = Clock()
     private let card = PINCard()
@@ -133,7 +133,7 @@ import TokenKit
     }
 }
 
-/// A clock that stands still unless it is moved.
+/// A clock that only the test moves.
 private final class Clock: Sendable {
     private let instant = Mutex(ContinuousClock.now)
 
@@ -142,7 +142,7 @@ private final class Clock: Sendable {
     func advance(by duration: Duration) { instant.withLock { $0 += duration } }
 }
 
-/// A card that takes any PIN, and counts how often it was to forget it.
+/// A card that accepts any PIN, and counts the logouts.
 private final class PINCard: TokenDriver {
     let name = "pin"
     private let count = Atomic(0)

@@ -10,7 +10,7 @@ extension RejectedPINs {
     }
 }
 
-/// What programs tell one another of values that a card refused.
+/// Programs tell one another of values that a card refused.
 @Suite struct RejectedPINsTests {
     @Test func aValueIsWrongForAsLongAsTheCardHasNoMoreTries() throws {
         var rejected = try #require(RejectedPINs())
@@ -70,7 +70,7 @@ extension RejectedPINs {
         #expect(RejectedPINs(parsing: unknown) == nil)
     }
 
-    /// A process goes on believing what it saw; other programs are told the last of it.
+    /// A process remembers all values that it saw refused; other programs get the last 32.
     @Test func onlySoManyAreKept() throws {
         var rejected = try #require(RejectedPINs())
         for number in 0..<100 {

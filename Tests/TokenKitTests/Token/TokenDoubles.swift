@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import TokenKit
 
-/// A reader that gives out prepared connections, one for each time it is asked, and then has no card.
+/// A reader that gives out prepared connections, one for each request, and then has no card.
 final class PreparedReader: CardReader {
     let name = "Reader"
     private let outcomes: Mutex<ArraySlice<Result<PreparedConnection, CardError>>>
@@ -56,13 +56,13 @@ final class PreparedConnection: CardConnection {
     /// How many transactions have begun.
     var transactions: Int { holds.count }
 
-    /// From when on each of them was to keep others from the card.
+    /// The moment from which each transaction was to keep others from the card.
     var holds: [CardHold] { state.withLock { $0.holds } }
 
-    /// How long each of them had been waited for.
+    /// The wait of each transaction.
     var waits: [CardWait] { state.withLock { $0.waits } }
 
-    /// For each time it was disconnected, whether the card was to be reset.
+    /// Whether the card was to be reset, for each disconnection.
     var disconnections: [Bool] { state.withLock { $0.disconnections } }
 
     func withTransaction<Result: ~Copyable>(
@@ -93,7 +93,7 @@ final class PreparedConnection: CardConnection {
     }
 }
 
-/// Recognises any card, or none, and counts how often it looks.
+/// Recognises any card, or none, and counts its attempts.
 final class CountingDriver: TokenDriver {
     let name: String
     private let verdict: Result<Bool, TokenError>
@@ -112,7 +112,7 @@ final class CountingDriver: TokenDriver {
     }
 }
 
-/// A token that does nothing but remember what a test had it note.
+/// A token that only keeps the notes of a test.
 struct NotedToken: Token {
     let driver: String
     var notes: [String] = []

@@ -4,7 +4,7 @@ import Testing
 import TokenKit
 
 @Suite struct TokenSlotTests {
-    /// Runs the slot through one reading, and returns what the token has noted so far, this time included.
+    /// Adds a note to the token in one reading, and returns all its notes so far.
     @discardableResult
     private static func note(_ text: String, in slot: TokenSlot) throws(TokenError) -> [String] {
         try slot.read { (token, _, _) throws(TokenError) in noted(text, by: &token) }
@@ -62,18 +62,18 @@ import TokenKit
         let connection = PreparedConnection(.wellAndGood, .failure(.inUse), .failure(.inUse))
         let slot = TokenSlot(reader: PreparedReader(.success(connection)), drivers: [CountingDriver()])
         let insertion = try Self.insertion(of: slot)
-        // The card was had meanwhile: nobody else held it.
+        // The card was free meanwhile, so that the wait begins anew.
         #expect(connection.waits[0].start > arrival)
         let before = ContinuousClock.now
         #expect(throws: Self.failing(.inUse)) { try slot.perform(at: insertion.waiting(since: arrival)) { (_, _) in } }
         #expect(connection.waits[1].start >= before)
-        // Whoever waited behind that one began to wait with it, or when it came.
+        // A call that waited behind the last one has the same beginning of its wait, or its own if that is later.
         #expect(throws: Self.failing(.inUse)) { try slot.perform(at: insertion.waiting(since: arrival)) { (_, _) in } }
         #expect(connection.waits[2].start == connection.waits[1].start)
         let later = ContinuousClock.now
         try slot.perform(at: insertion.waiting(since: later)) { (_, _) in }
         #expect(connection.waits[3].start == later)
-        // It was had again.
+        // The card was free again.
         try slot.perform(at: insertion.waiting(since: arrival)) { (_, _) in }
         #expect(connection.waits[4].start > later)
     }
@@ -102,7 +102,7 @@ import TokenKit
         let insertion = try Self.insertion(of: slot)
         #expect(throws: Self.failing(.inUse)) { try slot.logOut(at: insertion) }
         slot.disconnect(resetting: false)
-        // Nobody else wants the connection: it ends with the last attempt.
+        // There is no other user of the connection, so that it ends with the last attempt.
         #expect(eventually { connection.disconnections == [false] })
         #expect(connection.transactions == (code == .inUse ? 14 : 12))
     }
@@ -308,7 +308,7 @@ import TokenKit
         let perform = {
             try slot.perform(at: insertion) { (_, _) throws(TokenError) in Issue.record("the card is another one") }
         }
-        // At first the slot finds out, then it knows; and when the new card has been read it is still another one.
+        // The slot detects the other card, and remembers it, also after the new card was read.
         #expect(throws: Self.failing(.removed)) { try perform() }
         #expect(throws: Self.failing(.removed)) { try perform() }
         #expect(second.transactions == 0)

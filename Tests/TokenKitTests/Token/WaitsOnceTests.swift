@@ -3,7 +3,7 @@ import Testing
 
 @testable import TokenKit
 
-/// What a command does that asks for a card in several places.
+/// A command that looks for a card in several places waits for it once.
 @Suite struct WaitsOnceTests {
     /// A command looks for a key by its name, then by its label, then on cards that are out.
     @Test(arguments: [CardError.Code.inUse, .communication, .muteCard], [0, 30])
@@ -20,7 +20,7 @@ import Testing
                 }
             })
         for _ in 0..<3 { #expect(throws: TokenError(.card(code), "")) { try slot.read { (_, _, _) in } } }
-        // One that failed at once may be tried again.
+        // A connection that failed at once may be tried again.
         #expect(reader.timesConnected == (seconds == 0 ? 3 : 1))
     }
 }

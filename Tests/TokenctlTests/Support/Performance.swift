@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A transcript played on its stage.
+/// The run of a transcript on its stage.
 struct Performance {
     private let transcript: Transcript
     private let stage: Stage
@@ -12,7 +12,7 @@ struct Performance {
         stage = try Stage(transcript.stage)
     }
 
-    /// Plays it up to the first step that went otherwise, and returns in what way it did.
+    /// Runs the transcript up to the first step with another result, and describes that; nil if there is none.
     func play() throws -> String? {
         for step in transcript.steps {
             let result = try stage.run(step.command)
@@ -37,7 +37,7 @@ struct Performance {
         return nil
     }
 
-    /// Whatever the command left behind by itself, and every trace, is free of secrets.
+    /// Describes a secret in a file that the command left in its home, or in a trace; nil for none.
     private func leak(inFilesOf folder: URL) throws -> String? {
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
         while let file = files?.nextObject() as? URL {
@@ -57,11 +57,11 @@ struct Performance {
         return lines.map(String.init)
     }
 
-    /// As it is, or in hexadecimal digits.
+    /// Whether the bytes hold the secret, as it is or in hexadecimal digits.
     private static func holds(_ bytes: [UInt8], _ secret: String) -> Bool {
         let hex = secret.utf8.map { String($0, radix: 16, uppercase: true) }.joined()
         if [hex, hex.lowercased()].contains(where: { !bytes.ranges(of: Array($0.utf8)).isEmpty }) { return true }
-        // A PIN's digits are in hexadecimal ones of something else now and then: of a signature, say.
+        // A PIN's digits may occur among the hexadecimal digits of another value, such as a signature.
         return bytes.ranges(of: Array(secret.utf8)).contains { range in
             !(isHexDigit(bytes[..<range.lowerBound].last) && isHexDigit(bytes[range.upperBound...].first))
         }

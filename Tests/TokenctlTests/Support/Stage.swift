@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// What a session at the terminal finds: a folder of its own, and if asked for, a pcscd with a virtual card in its reader.
+/// The environment of a terminal session: its own folder and, on request, a pcscd with a virtual card in its reader.
 ///
 ///     @reader                   a pcscd with an empty reader
 ///     @card PROFILE OPTIONS…    a pcscd, and in its reader a card that virtual-card create made with these

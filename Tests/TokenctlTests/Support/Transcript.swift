@@ -1,15 +1,15 @@
-/// A session at the terminal, as text: commands, and what is expected of them.
+/// A terminal session as text: commands and their expected results.
 ///
-///     @card yubikey-5.7 --key 9A=p256     what the session finds; see Stage
-///     @secret 123456                      must show up nowhere, unless a line expects it
-///     $ tokenctl sign -k 9A -o sig text   a command of bash that has to succeed
-///     ! tokenctl frob                     one that has to fail, with exit status 1
-///     !44 tokenctl find-certificate       and with another
+///     @card yubikey-5.7 --key 9A=p256     the environment of the session; see Stage
+///     @secret 123456                      a text that must not occur, unless a line expects it
+///     $ tokenctl sign -k 9A -o sig text   a bash command that has to succeed
+///     ! tokenctl frob                     a command that has to fail with exit status 1
+///     !44 tokenctl find-certificate       a command that has to fail with exit status 44
 ///     2> tokenctl: …                      a line of standard error
 ///     Verified OK                         any other line: standard output
 ///
-/// Both streams have to be what is written, nothing more. `…` stands for any text within a line, and alone on a line for
-/// any lines. A line that starts with `#`, and an empty one before a command, is for people.
+/// Both streams have to be exactly as written. `…` stands for any text within a line, and alone on a line for any lines. A line
+/// that starts with `#`, and an empty one before a command, is a comment.
 struct Transcript {
     struct Step: Equatable {
         var line: Int
@@ -19,12 +19,12 @@ struct Transcript {
         var errors: [String] = []
     }
 
-    /// What the session finds: words after `@`.
+    /// The environment of the session: the words after each `@`.
     private(set) var stage: [[String]] = []
     private(set) var secrets: [String] = []
     private(set) var steps: [Step] = []
 
-    /// A line that is none of the above.
+    /// The error for a line that is none of the above.
     struct Malformed: Error, Equatable {
         let line: Int
     }
@@ -71,7 +71,7 @@ struct Transcript {
 enum Pattern {
     private static let gap: Character = "…"
 
-    /// Whether the lines are those that were expected.
+    /// Whether the lines match the expected ones.
     static func matches(_ expected: [String], _ actual: [String]) -> Bool {
         matches(expected[...], actual[...], isGap: { $0 == String(gap) }, same: line)
     }
@@ -80,7 +80,7 @@ enum Pattern {
         matches(Array(expected)[...], Array(actual)[...], isGap: { $0 == gap }, same: ==)
     }
 
-    /// Takes each gap as short as possible, and comes back to the last one when that does not work out.
+    /// Matches each gap with as little as possible, and extends the last gap after a mismatch.
     private static func matches<Element>(
         _ expected: ArraySlice<Element>, _ actual: ArraySlice<Element>, isGap: (Element) -> Bool,
         same: (Element, Element) -> Bool

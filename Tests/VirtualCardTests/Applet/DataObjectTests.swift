@@ -65,7 +65,7 @@ private func managed(_ profile: CardProfile = .generic) throws -> CardConversati
     @Test(arguments: [("yubikey-neo", 2048), ("yubikey-5.7", 3063), ("generic", 16_384)])
     func objectsHaveALimit(name: String, limit: Int) throws {
         let card = try managed(#require(CardProfile.named(name)))
-        // A card takes no longer command than its buffer, whatever an object may have.
+        // A card accepts no command longer than its buffer, even if the object may be longer.
         let most = min(limit, 4080)
         #expect(try card.putData(0x5FC105, Array(repeating: 1, count: most)) == .success)
         let tooMuch = try card.putData(0x5FC105, Array(repeating: 1, count: limit + 1))

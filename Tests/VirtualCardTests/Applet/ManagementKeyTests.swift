@@ -6,7 +6,7 @@ import TokenKit
 import VirtualCard
 
 extension CardConversation {
-    /// What stands in a field of the answer to a template.
+    /// The content of a field of the answer to a template.
     fileprivate func authenticate(_ algorithm: UInt8, _ template: [UInt8], field: TLVTag) throws -> [UInt8] {
         let answer = try send(0x87, algorithm, 0x9B, template)
         #expect(answer.status == .success)

@@ -3,7 +3,7 @@ import Testing
 import TokenKit
 import VirtualCard
 
-/// The same numbers each time: SplitMix64.
+/// A generator (SplitMix64) with the same numbers each time.
 private struct Generator: RandomNumberGenerator {
     var state: UInt64
 
@@ -16,7 +16,7 @@ private struct Generator: RandomNumberGenerator {
     }
 }
 
-/// Commands that get far, to be damaged.
+/// Valid commands, which the tests damage.
 private let commands: [[UInt8]] = [
     "00A4040009A0000003080000100000", "00CB3FFF055C035FC10500", "00CB3FFF0000055C035FC1050000",
     "00DB3FFF085C035FC105530101", "0020008008313233343536FFFF", "0020008000",

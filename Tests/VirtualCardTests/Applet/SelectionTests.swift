@@ -103,7 +103,7 @@ import VirtualCard
         #expect(try card.send(0x2C, 0x00, 0x80, pin + pin).status == .authenticationMethodBlocked)
         #expect(try card.send(0x20, 0x00, 0x00, pin).status == .referenceNotFound)
         #expect(card.card.triesLeftElsewhere == [0x80: 2, 0x81: 0])
-        // PIV's are as they were.
+        // PIV's own tries have not changed.
         try card.select()
         #expect(try card.send(0x20, 0x00, 0x80).status == 0x63C3)
         #expect(try card.send(0x20, 0x00, 0x80, pin).status == .success)

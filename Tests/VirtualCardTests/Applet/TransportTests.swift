@@ -18,7 +18,7 @@ extension VirtualCard {
         Hex.encode(process([UInt8](hex: hex)))
     }
 
-    /// The last two bytes, in hexadecimal, and how many there are before.
+    /// The number of bytes before the status word, and the status word in hexadecimal.
     fileprivate func outline(_ hex: String) -> String {
         let answer = process([UInt8](hex: hex))
         return "\(answer.count - 2) " + Hex.encode(answer.suffix(2))

@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import VirtualCard
 
-/// The reader's side of vpcd's protocol, on a port of its own.
+/// The reader's side of vpcd's protocol, on its own port.
 final class VPCDReader: @unchecked Sendable {
     let port: UInt16
     private let listener: Int32
@@ -19,7 +19,7 @@ final class VPCDReader: @unchecked Sendable {
         close(listener)
     }
 
-    /// A port that nobody listens on.
+    /// A port on which no process listens.
     static func unusedPort() throws -> UInt16 {
         let (descriptor, port) = try bind()
         close(descriptor)
@@ -34,7 +34,7 @@ final class VPCDReader: @unchecked Sendable {
         return connection >= 0
     }
 
-    /// Forgets the card, as when the service ends.
+    /// Closes the connection of the card, as at the end of the service.
     func drop() {
         if connection >= 0 { close(connection) }
         connection = -1
@@ -46,7 +46,7 @@ final class VPCDReader: @unchecked Sendable {
 
     func transmit(_ command: [UInt8]) -> [UInt8]? { send(command) ? receive() : nil }
 
-    /// Length and bytes, in two pieces as vpcd sends them.
+    /// Sends the length and the bytes in two pieces, as vpcd does.
     private func send(_ bytes: [UInt8]) -> Bool {
         let pieces: [[UInt8]] = [[UInt8(bytes.count >> 8), UInt8(bytes.count & 0xFF)], bytes]
         return pieces.allSatisfy { (piece: [UInt8]) in

@@ -19,7 +19,7 @@ private func send(_ order: ControlOrder, to path: String) throws -> [String: Str
         reader = try VPCDReader()
     }
 
-    /// Runs a server until the body has ended it or ends itself.
+    /// Runs a server until the body has stopped it or has ended.
     private func serving(
         _ profile: CardProfile = .generic, inserted: Bool = true, patience: Duration = .seconds(1),
         _ body: (VirtualCardServer) throws -> Void
@@ -141,7 +141,7 @@ private func send(_ order: ControlOrder, to path: String) throws -> [String: Str
             let slow = try #require(connected)
             #expect(slow.send(Array(beginning.utf8)))
             #expect(try send(.status, to: path)["profile"] == "generic")
-            // It was not waited for any longer.
+            // The server has closed the slow client's connection.
             #expect(slow.receive(upTo: 1).isEmpty)
         }
     }

@@ -22,7 +22,7 @@ import TokenKit
         #expect(atr.count <= ATR.maximumLength)
         let historical = Int(atr[1] & 0x0F)
         #expect(ATR(atr).historicalBytes.count == historical)
-        // A card of T=0 alone has no check byte. ISO/IEC 7816-3 §8.2.5.
+        // A card with only T=0 has no check byte. ISO/IEC 7816-3 §8.2.5.
         let end = atr.count - historical
         let hasCheck = profile.transport.transmissionProtocol == .t1 || atr.dropFirst().reduce(0, ^) == 0
         if hasCheck { #expect(atr.dropFirst().reduce(0, ^) == 0) }
@@ -38,7 +38,7 @@ import TokenKit
 
     @Test func theProtocolOfACardIsTheATRs() {
         for profile in CardProfile.all {
-            // TD1's low nibble, where there is a TD1, names the first protocol.
+            // The low nibble of TD1, if there is one, names the first protocol.
             let indicator = profile.atr[1] >> 4
             let position = 2 + (indicator & 0x07).nonzeroBitCount
             let first = indicator & 0x08 == 0 ? 0 : profile.atr[position] & 0x0F
@@ -48,7 +48,7 @@ import TokenKit
         }
     }
 
-    /// Contactless ATRs offer both protocols and mean neither.
+    /// Contactless ATRs offer both protocols and use neither.
     private func isContactless(_ profile: CardProfile) -> Bool {
         profile.atr.starts(with: [0x3B, 0x80, 0x80, 0x01]) || profile.atr.starts(with: [0x3B, 0x8D, 0x80, 0x01])
     }

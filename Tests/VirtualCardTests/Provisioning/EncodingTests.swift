@@ -4,7 +4,7 @@ import Testing
 @testable import VirtualCard
 
 @Suite struct FASCNTests {
-    /// The guidance's own example, and the number of every card that is not a federal one.
+    /// The example of the guidance, and the number of all cards that are not federal.
     @Test(arguments: [
         (
             FASCN(agency: 32, system: 1, credential: 92_446, person: 1_112_223_333),

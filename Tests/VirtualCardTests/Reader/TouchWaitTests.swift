@@ -6,7 +6,7 @@ import TokenKit
 
 @testable import VirtualCard
 
-/// A card in system time whose key 9E wants a touch, and the command that does.
+/// A card in system time whose key 9E needs a touch, and the command that waits for it.
 private func waitingCard() throws -> (card: VirtualCard, sign: [UInt8]) {
     let conversation = CardConversation(try VirtualCard(profile: .yubiKey57))
     try conversation.select()
@@ -17,7 +17,7 @@ private func waitingCard() throws -> (card: VirtualCard, sign: [UInt8]) {
 }
 
 @Suite struct TouchWaitTests {
-    /// Does something once the card waits.
+    /// Runs `body` on another thread once the card waits.
     private func meanwhile(_ card: VirtualCard, _ body: @escaping @Sendable () -> Void) throws -> Worker {
         try Worker {
             while !card.awaitsTouch { usleep(1000) }

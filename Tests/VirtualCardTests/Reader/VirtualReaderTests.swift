@@ -154,7 +154,7 @@ extension CardConnection {
     }
 }
 
-/// Counts how many are in it at once.
+/// Counts the tasks that are in it at the same time.
 private final class Room: Sendable {
     private let state = Mutex((inside: 0, most: 0))
 

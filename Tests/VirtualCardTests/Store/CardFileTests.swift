@@ -12,7 +12,7 @@ private final class TemporaryCard {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// What is in it.
+    /// The content of the file.
     var bytes: [UInt8] {
         get throws { Array(try Data(contentsOf: URL(fileURLWithPath: path))) }
     }
