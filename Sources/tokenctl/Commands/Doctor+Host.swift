@@ -91,7 +91,9 @@ extension DoctorSystem {
             return Finding(
                 state: "note", subject: "other modules",
                 finding: "\(maker)'s module shows the same cards once more (\(file))",
-                remedy: "echo enable-in: | sudo tee -a /etc/pkcs11/modules/\(ShellText.quoted(name))")
+                remedy:
+                    "sudo mkdir -p /etc/pkcs11/modules && echo enable-in: | sudo tee -a /etc/pkcs11/modules/\(ShellText.quoted(name))"
+            )
         }
     }
 }
