@@ -148,7 +148,7 @@ extension ProcessKeychains {
             },
             includesToken: { choice?.includes($0) ?? true },
             readers: { () throws(CardError) in
-                guard let choice else { return try PCSCReader.all(answerLimit: ReaderChoice.answerLimit) }
+                guard let choice else { return try PCSCReader.all() }
                 return try choice.readers()
             },
             tellingOfWaits: CardWaitNotice.begin)
@@ -157,9 +157,6 @@ extension ProcessKeychains {
 
 /// The chosen reader: one whose name contains a text, or whose card a URI names.
 private struct ReaderChoice {
-    /// The time that a card's answer may take while a person waits: four times a card's wait for a touch.
-    static let answerLimit: Duration = .seconds(60)
-
     private let text: String
     private let uri: PKCS11URI?
 
@@ -170,7 +167,7 @@ private struct ReaderChoice {
 
     /// - Throws: where the card that a URI names may be in a reader that fails.
     func readers() throws(CardError) -> [PCSCReader] {
-        let all = try PCSCReader.all(answerLimit: ReaderChoice.answerLimit)
+        let all = try PCSCReader.all()
         guard let uri else { return all.filter { $0.name.contains(text) } }
         var (found, failure): ([PCSCReader], CardError?) = ([], nil)
         for reader in all {

@@ -11,15 +11,15 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
         let handle: PCSCHandle
         let atr: ATR
 
-        init(reader: String, sharing: PCSCReader.Sharing) throws(CardError) {
-            handle = try PCSCHandle(reader: reader, sharing: sharing)
+        init(_ reader: PCSCReader, sharing: PCSCReader.Sharing) throws(CardError) {
+            handle = try PCSCHandle(reader: reader.name, sharing: sharing, limit: reader.answerLimit)
             var atr: ATR?
             let code = PCSCHandle.waiting { [handle] in
                 let status = handle.answerToReset()
                 atr = status.atr
                 return status.code
             }
-            guard code == .success, let atr else { throw CardError(code, .connecting, reader: reader) }
+            guard code == .success, let atr else { throw CardError(code, .connecting, reader: reader.name) }
             self.atr = atr
         }
     }
@@ -123,9 +123,9 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
             try waitForOthers()
             let code = handle.begin()
             if code == .success { return }
-            guard code == .resetCard else { throw CardError(code, reader: reader.name) }
+            guard code == .resetCard else { throw failure(code) }
             let acknowledged = try waitingForOthers { acknowledgeReset() }
-            guard acknowledged == .success else { throw CardError(acknowledged, reader: reader.name) }
+            guard acknowledged == .success else { throw failure(acknowledged) }
         }
         throw CardError(.resetCard, reader: reader.name)
     }
@@ -142,7 +142,8 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
     /// Waits while another program holds a transaction.
     ///
     /// SCardBeginTransaction would wait inside libpcsclite, without limit, and so would SCardTransmit unless ``PCSCBlocking`` is
-    /// forbidden. They can still do so where a transaction begins between this check and the call.
+    /// forbidden. They can still do so, for as long as an answer may take, where a transaction begins between this check and the
+    /// call.
     private func waitForOthers() throws(CardError) {
         while handle.probe() == .sharingViolation { try rest() }
     }
@@ -158,6 +159,11 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
         guard !wait.isCancelled else { throw CardError(.cancelled, reader: reader.name) }
         guard wait.rest(of: reader.patience) > .zero else { throw CardError(.sharingViolation, reader: reader.name) }
         usleep(10_000)
+    }
+
+    private func failure(_ code: PCSCCode) -> CardError {
+        guard code == .timeout else { return CardError(code, reader: reader.name) }
+        return CardError.silence(for: reader.answerLimit, reader: reader.name)
     }
 
     private func acknowledgeReset() -> PCSCCode {
@@ -182,7 +188,7 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
         // The service keeps the lock of a card that was removed or fell silent, which blocks the next program, until this
         // connection ends.
         handle.disconnect(.leave)
-        let error = CardError(code, reader: reader.name)
+        let error = failure(code)
         guard error.code == .removed || error.code == .serviceUnavailable else { throw error }
         end = error
     }
@@ -227,15 +233,13 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
         func transmit(_ command: Span<UInt8>) throws(CardError) -> [UInt8] {
             if wasUsed { try hold() } else if !isHeld { try card.waitToTransmit() }
             wasUsed = true
-            let limit = card.reader.answerLimit
-            var (code, response) = card.handle.transmit(command, card.link.transmissionProtocol, atMost: limit)
+            var (code, response) = card.handle.transmit(command, card.link.transmissionProtocol)
             // The service has not passed the command on.
             while code == .sharingViolation, !isHeld {
                 try card.rest()
-                (code, response) = card.handle.transmit(command, card.link.transmissionProtocol, atMost: limit)
+                (code, response) = card.handle.transmit(command, card.link.transmissionProtocol)
             }
-            if code == .timeout, let limit { throw CardError.silence(for: limit, reader: card.reader.name) }
-            guard code == .success else { throw CardError(code, reader: card.reader.name) }
+            guard code == .success else { throw card.failure(code) }
             return response
         }
 
@@ -246,8 +250,8 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
             }
             wasUsed = true
             let (code, response) = card.handle.control(
-                pad.code, PINPad.request(header, entry), limit: ResponseAPDU.maximumLength)
-            guard code == .success else { throw CardError(code, reader: card.reader.name) }
+                pad.code, PINPad.request(header, entry), limit: ResponseAPDU.maximumLength, atMost: PINPad.answerLimit)
+            guard code == .success else { throw card.failure(code) }
             return response
         }
     }

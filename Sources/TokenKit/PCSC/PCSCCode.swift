@@ -58,7 +58,7 @@ extension CardError.Code {
             self = .inUse
         case SCARD_W_RESET_CARD:
             self = .reset
-        case SCARD_E_CANCELLED, SCARD_E_TIMEOUT:
+        case SCARD_E_CANCELLED:
             self = .cancelled
         case SCARD_E_INSUFFICIENT_BUFFER:
             self = .malformed
@@ -75,7 +75,7 @@ extension CardError {
         self.init(meaning, CardError.reason(meaning, code, reader))
     }
 
-    /// The card has not answered a command.
+    /// The card, or the service for it, has not answered in time.
     static func silence(for limit: Duration, reader: String) -> CardError {
         CardError(
             .communication,

@@ -1,7 +1,6 @@
 internal import CPCSC
 internal import Glibc
 internal import Platform
-internal import Synchronization
 
 /// A connection to the PC/SC service.
 ///
@@ -11,36 +10,54 @@ internal import Synchronization
 final class PCSCContext: Sendable {
     let handle: SCARDCONTEXT
 
+    /// The time that the service may take for what needs no card.
+    static let patience = Duration.seconds(30)
+
     /// The process that made the context. A child by `fork` has the same socket, and must not speak on it.
     private let process = getpid()
 
-    /// Whether a call has not returned, so that the context must not be used or released.
-    private let isAbandoned = Atomic(false)
+    private let socket: cpcsc_socket
 
     /// Wraps SCardEstablishContext.
     init() throws(CardError) {
         var handle: SCARDCONTEXT = 0
+        var socket = cpcsc_socket(number: -1, inode: 0)
         var code = PCSCCode.linkLost
-        cpcsc_begin_context_call()
-        defer { cpcsc_end_context_call() }
         // A service that ends because it is idle may close the socket of a new client. The next attempt reaches a new service.
         for _ in 0..<2 where code == .linkLost {
-            code = PCSCCode(unsafe SCardEstablishContext(DWORD(SCARD_SCOPE_SYSTEM), nil, nil, &handle))
+            var former = cpcsc_sockets()
+            code = unsafe withUnsafeTemporaryAllocation(of: cpcsc_call.self, capacity: 1) { call in
+                unsafe cpcsc_begin_making(call.baseAddress, &former, PCSCContext.patience.milliseconds)
+                let code = PCSCCode(unsafe SCardEstablishContext(DWORD(SCARD_SCOPE_SYSTEM), nil, nil, &handle))
+                return unsafe cpcsc_end_making(call.baseAddress, &socket) != 0 ? .timeout : code
+            }
         }
         guard code == .success else { throw PCSCContext.diagnosis(of: code) }
         self.handle = handle
+        self.socket = socket
     }
 
     /// Wraps SCardReleaseContext.
     deinit {
-        guard isOwn, !isAbandoned.load(ordering: .acquiring) else { return }
-        cpcsc_begin_context_call()
-        defer { cpcsc_end_context_call() }
-        SCardReleaseContext(handle)
+        guard isOwn else { return }
+        unsafe withUnsafeTemporaryAllocation(of: cpcsc_call.self, capacity: 1) { call in
+            unsafe cpcsc_begin_releasing(call.baseAddress, socket, PCSCContext.patience.milliseconds)
+            SCardReleaseContext(handle)
+            unsafe cpcsc_end_releasing(call.baseAddress)
+        }
     }
 
-    /// Leaves the context to a call that does not return. Releasing it would wait for that call, and block all other contexts.
-    func abandon() { isAbandoned.store(true, ordering: .releasing) }
+    /// The code of a call of libpcsclite on this context.
+    ///
+    /// - Parameter limit: the time that it may take; nil for any. After it, the call is made to return `.timeout`, and the context
+    ///   is of no further use. Where the process's descriptors cannot be listed (`/proc`), there is no limit.
+    func call(atMost limit: Duration?, _ body: () -> LONG) -> PCSCCode {
+        unsafe withUnsafeTemporaryAllocation(of: cpcsc_call.self, capacity: 1) { call in
+            unsafe cpcsc_begin_call(call.baseAddress, socket, limit?.milliseconds ?? UInt(cpcsc_no_limit))
+            let code = PCSCCode(body())
+            return unsafe cpcsc_end_call(call.baseAddress) != 0 ? .timeout : code
+        }
+    }
 
     /// Whether this is the process that made the context.
     var isOwn: Bool { process == getpid() }
@@ -53,12 +70,12 @@ final class PCSCContext: Sendable {
         while true {
             var names = [CChar](repeating: 0, count: capacity)
             var length = DWORD(capacity)
-            cpcsc_begin_call()
-            let code = PCSCCode(unsafe SCardListReaders(handle, nil, &names, &length))
+            let code = call(atMost: PCSCContext.patience) { unsafe SCardListReaders(handle, nil, &names, &length) }
             switch code {
             case .success: return PCSCContext.strings(in: names.prefix(Int(clamping: length)))
             case .noReadersAvailable: return []
             case .insufficientBuffer where capacity < 1 << 20: capacity *= 4
+            case .timeout: throw PCSCContext.diagnosis(of: code)
             default: throw CardError(code)
             }
         }
@@ -67,8 +84,7 @@ final class PCSCContext: Sendable {
     /// Ends another thread's wait. Wraps SCardCancel.
     func cancel() {
         guard isOwn else { return }
-        cpcsc_begin_call()
-        SCardCancel(handle)
+        _ = call(atMost: nil) { SCardCancel(handle) }
     }
 
     /// The strings of a multi-string: each ends with a zero, an empty one ends the list.
@@ -84,9 +100,15 @@ final class PCSCContext: Sendable {
         return strings
     }
 
-    /// Tells a service that does not run from one whose socket this user may not open. libpcsclite returns the same code for
-    /// both.
+    /// Tells a service that does not answer, one that does not run and one whose socket this user may not open apart. libpcsclite
+    /// returns the same code for the last two.
     private static func diagnosis(of code: PCSCCode) -> CardError {
+        if code == .timeout {
+            return CardError(
+                .serviceUnavailable,
+                "the smart-card service has not answered for \(patience.components.seconds) seconds "
+                    + "(start it anew: systemctl restart pcscd)")
+        }
         guard code == .noService else { return CardError(code, .connecting) }
         let path = Environment.variable("PCSCLITE_CSOCK_NAME") ?? "/run/pcscd/pcscd.comm"
         guard unsafe faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) != 0, errno == EACCES else {
@@ -96,4 +118,9 @@ final class PCSCContext: Sendable {
             .accessDenied,
             "this user may not open the smart-card service's socket \(path) (check who may: ls -lL \(path))")
     }
+}
+
+extension Duration {
+    /// Milliseconds, at least one.
+    fileprivate var milliseconds: UInt { UInt(max(self / .milliseconds(1), 1)) }
 }

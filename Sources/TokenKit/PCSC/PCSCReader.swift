@@ -15,11 +15,11 @@ public struct PCSCReader: CardReader, Hashable {
     /// The time for which a call waits for another program's transaction, before the card counts as in use.
     public var patience: Duration
 
-    /// The time that the card may take for an answer; nil for no limit. A limit costs a thread for each command.
-    public var answerLimit: Duration?
+    /// The time that the card may take for an answer: four times a card's wait for a touch.
+    public var answerLimit: Duration
 
     /// A reader by its name, connected or not.
-    public init(name: String, patience: Duration = .seconds(30), answerLimit: Duration? = nil) {
+    public init(name: String, patience: Duration = .seconds(30), answerLimit: Duration = .seconds(60)) {
         self.name = name
         self.patience = patience
         self.answerLimit = answerLimit
@@ -27,11 +27,10 @@ public struct PCSCReader: CardReader, Hashable {
 
     /// The readers that are connected, in the service's order.
     ///
-    /// - Parameter answerLimit: how long their cards may take for an answer.
     /// - Throws: ``CardError`` `.serviceUnavailable` or `.accessDenied`. An empty list is not an error; callers that need a
     ///   reader throw ``CardError/noReaderConnected``.
-    public static func all(answerLimit: Duration? = nil) throws(CardError) -> [PCSCReader] {
-        try PCSCContext().readerNames().map { PCSCReader(name: $0, answerLimit: answerLimit) }
+    public static func all() throws(CardError) -> [PCSCReader] {
+        try PCSCContext().readerNames().map { PCSCReader(name: $0) }
     }
 
     public var occupancy: ReaderOccupancy {
@@ -65,12 +64,11 @@ public struct PCSCReader: CardReader, Hashable {
     public func connect(
         sharing: Sharing, trace: (any CardTrace)?, _ wait: CardWait = CardWait()
     ) throws(CardError) -> any CardConnection {
-        let (name, sharing) = (name, sharing)
         let limit = max(wait.rest(of: patience), PCSCReader.promptness)
         let outcome = BlockingThread.run(atMost: limit, unless: { wait.isCancelled }) {
             () -> Result<PCSCCard.Start, CardError> in
             do throws(CardError) {
-                return .success(try PCSCCard.Start(reader: name, sharing: sharing))
+                return .success(try PCSCCard.Start(self, sharing: sharing))
             } catch {
                 return .failure(error)
             }

@@ -53,8 +53,9 @@ extension PCSCContext {
                 unsafe next = unsafe next?.advanced(by: status.reader.utf8.count + 1)
                 return unsafe state
             }
-            cpcsc_begin_call()
-            let code = PCSCCode(unsafe SCardGetStatusChange(handle, milliseconds, &states, DWORD(states.count)))
+            let code = call(atMost: .seconds(seconds) + PCSCContext.patience) {
+                unsafe SCardGetStatusChange(handle, milliseconds, &states, DWORD(states.count))
+            }
             let now = unsafe zip(known, states).map { status, state in
                 PCSCStatus(
                     reader: status.reader, state: unsafe UInt32(truncatingIfNeeded: state.dwEventState),

@@ -67,6 +67,9 @@ struct PINPad: Hashable, Sendable {
     /// Seconds that the reader waits for the first digit, and for the key that ends the entry.
     private static let patience: UInt8 = 30
 
+    /// The time for an entry and the card's answer. The reader waits anew for each digit.
+    static let answerLimit = Duration.seconds(300)
+
     /// A `PIN_VERIFY_STRUCTURE`, whose numbers are in this machine's byte order. PC/SC part 10 §2.5.2.
     static func request(_ header: CommandAPDU, _ entry: PINEntry) -> [UInt8] {
         let count = UInt8(truncatingIfNeeded: entry.block.count)

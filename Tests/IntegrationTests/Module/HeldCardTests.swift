@@ -60,4 +60,21 @@ import VirtualCard
         let result = try Program.run(["sh", "-c", script], environment: environment, timeout: 300)
         #expect(Set(result.text.split(separator: "\n")) == Set(listings.map { "\($0): 53 1" }))
     }
+
+    /// The service waits for the card's answer, and the host for the service's, each without a limit of its own.
+    @Test(arguments: [
+        (["pkcs11-tool", "--module", ModuleProgram.module, "--list-objects"], "CKR_DEVICE_ERROR"),
+        ([Program.command, "find-identity"], "has not answered for 60 seconds"),
+    ])
+    func aCardThatFellSilentHoldsNoProgramWithoutEnd(program: [String], message: String) throws {
+        let folder = try TemporaryFolder()
+        let daemon = try PrivatePCSCD()
+        let card = ScriptedCard(socket: try daemon.connectCard()) { [0x6A, 0x82] + $0.prefix(0) }
+        defer { card.remove() }
+        try #require(eventually { try daemon.run(["opensc-tool", "--reader", "0", "--atr"]).status == 0 })
+        card.fallSilent()
+        let environment = ModuleProgram.environment(in: folder).merging(daemon.environment) { $1 }
+        let result = try Program.run(program, environment: environment, timeout: 300)
+        #expect(result.status != 0 && result.description.contains(message), "\(result)")
+    }
 }

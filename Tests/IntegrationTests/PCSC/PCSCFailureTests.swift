@@ -108,6 +108,17 @@ import TokenKit
         }
     }
 
+    /// A service that is stopped accepts connections and answers nothing.
+    @Test func aServiceThatNoLongerAnswersHoldsNobodyWithoutEnd() async {
+        await #expect(processExitsWith: .success) {
+            let service = try OwnService()
+            let listener = try CallLimitTests.listener(at: service.folderPath + "/pcscd.comm")
+            defer { close(listener) }
+            let error = #expect(throws: CardError(.serviceUnavailable, "")) { try PCSCReader.all() }
+            #expect(error?.reason.contains("has not answered for 30 seconds") == true)
+        }
+    }
+
     /// The service accepts no connection while it waits for the card, although no program is connected.
     @Test func aCardThatFellSilentBeforeIsNotSaidToBeHeldByAnotherProgram() async {
         await #expect(processExitsWith: .success) {
