@@ -55,9 +55,7 @@ enum Keychains {
     private static func copyMatching(
         _ query: ItemDictionary, _ context: LAContext?
     ) throws(KeychainError) -> ItemValue? {
-        var request = request(context)
-        if let reason = context?.localizedReason, !reason.isEmpty { request.purpose = reason }
-        let outcome = try host.copyMatching(query, request)
+        let outcome = try host.copyMatching(query, request(context))
         RefusalLog.note(outcome.missing)
         return outcome.found
     }

@@ -144,8 +144,11 @@ open class LAContext: NSObject, @unchecked Sendable {
 
     /// The circumstances of a call with this context.
     var request: RequestContext {
-        let (isSilent, credentials) = settings.withLock { ($0.interactionNotAllowed, $0.credentials) }
+        let (reason, isSilent, credentials) = settings.withLock {
+            ($0.localizedReason, $0.interactionNotAllowed, $0.credentials)
+        }
         return RequestContext(
+            purpose: reason.isEmpty ? nil : reason,
             questions: isSilent || !Keychains.interaction.isAllowed ? .never : .byHost,
             credentials: credentials.map { RequestContext.Credential($0, $1.secret.clone()) }, authentication: number)
     }

@@ -58,7 +58,7 @@ public final class SecKey: Sendable {
     }
 
     fileprivate var blockLength: Int {
-        publicKey?.blockLength ?? (isSymmetric && keyType == .aes ? BlockCipher.aes128.blockLength : 0)
+        publicKey?.blockLength ?? (keyType == .aes ? BlockCipher.aes128.blockLength : 0)
     }
 
     /// The key for an operation. Verification and encryption need the public half of a pair alone.
@@ -84,9 +84,8 @@ public final class SecKey: Sendable {
         guard let known = KeyAlgorithm(rawValue: algorithm.rawValue) else {
             throw KeychainError(.param, "there is no algorithm \(algorithm.rawValue)", key: "algorithm")
         }
-        var request = Keychains.request(context)
-        if let reason = context?.localizedReason, !reason.isEmpty { request.purpose = reason }
-        return try Keychains.host.perform(KeyRequest(operation, known, with: key(for: operation.kind)), request)
+        return try Keychains.host.perform(
+            KeyRequest(operation, known, with: key(for: operation.kind)), Keychains.request(context))
     }
 
     fileprivate func isSupported(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {

@@ -5,24 +5,28 @@ public import SystemCrypto
 
 extension Host {
     public func perform(_ request: KeyRequest, _ context: RequestContext) throws(KeychainError) -> SharedSecret {
-        try use(request.key, context) { (key, use) throws(KeychainError) in try key.perform(request, use) }
+        try use(request.key, context) { (key, purpose, authentication) throws(KeychainError) in
+            try key.perform(request, for: purpose ?? request.standardUse, authentication)
+        }
     }
 
     public func isSupported(
         _ algorithm: KeyAlgorithm, for operation: KeyOperation, by key: KeyRequest.Key, _ context: RequestContext
     ) throws(KeychainError) -> Bool {
-        try use(key, context) { key, _ in key.isSupported(algorithm, for: operation) }
+        try use(key, context) { key, _, _ in key.isSupported(algorithm, for: operation) }
     }
 
+    /// - Parameter body: is given the key, the purpose of the request, and the context that is asked for a PIN or password.
     private func use<Result: Sendable>(
         _ key: KeyRequest.Key, _ context: RequestContext,
-        _ body: (UsableKey, KeyUse) throws(KeychainError) -> Result
+        _ body: (UsableKey, _ purpose: String?, AuthenticationContext) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
         switch key {
         case .given(let given):
             return try requests.run(context) { ticket throws(KeychainError) in
-                let use = KeyUse(purpose: context.purpose, authentication: try authentication(of: context))
-                return try body(UsableKey(given), use)
+                let (key, authentication) = (try UsableKey(given), try authentication(of: context))
+                try ticket.check()
+                return try body(key, context.purpose, authentication)
             }
         case .item(let reference):
             // An identity on a card may have its key in a file, and the other way round.
@@ -30,16 +34,10 @@ extension Host {
             return try visit(context, onToken: isOnToken) { visit throws(KeychainError) in
                 let key = try UsableKey(visit.session.keyItem(reference), in: visit.session)
                 try visit.ticket.check()
-                return try body(key, KeyUse(purpose: visit.purpose, authentication: visit.session.authentication))
+                return try body(key, visit.purpose, visit.session.authentication)
             }
         }
     }
-}
-
-/// The purpose of an operation, and the context that is asked for a PIN or password.
-private struct KeyUse {
-    let purpose: String?
-    let authentication: AuthenticationContext
 }
 
 /// The key of a request: a key pair, the public half of one alone, or a symmetric key.
@@ -85,9 +83,10 @@ private enum UsableKey {
         }
     }
 
-    func perform(_ request: KeyRequest, _ use: KeyUse) throws(KeychainError) -> SharedSecret {
+    func perform(
+        _ request: KeyRequest, for purpose: String, _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> SharedSecret {
         let algorithm = request.algorithm
-        let (purpose, authentication) = (use.purpose ?? request.standardUse, use.authentication)
         switch (self, request.operation) {
         case (.pair(let key), .sign(let input)):
             return .of(try key.sign(input, using: algorithm, use: purpose, authentication: authentication))
