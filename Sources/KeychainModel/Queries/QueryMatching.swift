@@ -21,6 +21,9 @@ extension ResolvedQuery {
         return item[.accessGroup]?.bytes.map { accessGroups.allow(String(decoding: $0, as: UTF8.self)) } ?? false
     }
 
+    /// The access groups that are open to the client by name, as values of `agrp`.
+    package var groups: [AttributeValue] { accessGroups?.names.map { .string($0) } ?? [] }
+
     private var needsCertificate: Bool {
         query.filters.contains { filter in
             switch filter {

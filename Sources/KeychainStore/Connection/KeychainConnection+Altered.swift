@@ -3,13 +3,14 @@ internal import KeychainModel
 // SQL compares an altered row's present values, but a search may be for its original ones. Keychain semantics 2.3.
 extension KeychainConnection {
     /// Adds the altered items of the class to the gaps of a result.
-    func assessAltered(_ query: Query, in result: inout Outcome<[Item]>) {
+    func assessAltered(_ resolved: ResolvedQuery, in result: inout Outcome<[Item]>) {
+        let query = resolved.query
         guard query.itemClass != .identity, query.includes(identifier), query.tokenID == nil else { return }
         let numbers = integrity.alteredRows(query.itemClass) {
             (try? database.alteredRows(of: query.itemClass.rawValue)) ?? []
         }
         let (meant, others) = numbers.reduce(into: (0, 0)) { counts, number in
-            if mayBeMeant(number, by: query) { counts.0 += 1 } else { counts.1 += 1 }
+            if mayBeMeant(number, by: resolved) { counts.0 += 1 } else { counts.1 += 1 }
         }
         func add(_ kind: Missing.Kind, _ reason: String, remedy: String) {
             let error = KeychainError(
@@ -29,9 +30,11 @@ extension KeychainConnection {
 
     /// Whether an altered row may be one that a query looks for.
     ///
-    /// It may be if no wanted value differs from the row's readable ones, or if the row fits its checksum with the
-    /// wanted values: then it was stored with them.
-    private func mayBeMeant(_ number: SQLValue, by query: Query) -> Bool {
+    /// It may be if every attribute of the query that can still be read in the row matches, or if the row fits its
+    /// checksum with the values that the query has in place of its own: then it was stored with them. Filters are not
+    /// looked at, since the checksum does not tell from which certificate they would be judged.
+    private func mayBeMeant(_ number: SQLValue, by resolved: ResolvedQuery) -> Bool {
+        let query = resolved.query
         let columns = query.itemClass.columns
         guard let everything = try? Query(query.itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)
         else { return true }
@@ -40,26 +43,55 @@ extension KeychainConnection {
             let row = try? columns.row(rows)
         else { return true }
         let item = row.item(in: identifier)
-        let differing = query.attributes.filter { attribute, wanted in
-            // An unreadable value may have been the attribute's.
-            let isUnreadable = row.attributes[attribute] == nil && row.damagedColumn != nil
-            return !isUnreadable && !query.matches(wanted, for: attribute, of: item)
-        }
         let id = query.reference?.localID ?? row.id
-        guard !differing.isEmpty || id != row.id else { return true }
-        guard !differing.keys.contains(where: query.folds) else { return true }
-        // A search finds a text by data as well, and data by a text; the checksum tells the two apart.
-        let forms = [
-            differing, differing.mapValues { value in value.bytes.map { .data($0) } ?? value },
-            differing.mapValues { value in
-                value.bytes.flatMap { String(validating: $0, as: UTF8.self) }.map { .string($0) } ?? value
-            },
+        var candidates = [
+            ItemRow(id: id, itemClass: row.itemClass, attributes: row.attributes, der: row.der, sealed: row.sealed)
         ]
-        return forms.contains { form in
-            let stored = ItemRow(
-                id: id, itemClass: row.itemClass, attributes: row.attributes.merging(form) { $1 }, der: row.der,
-                sealed: row.sealed)
-            return columns.checksum(of: stored) == rows[3]
+        func replace(_ attribute: Attribute, by values: [AttributeValue], orKeepingIt mayStay: Bool) {
+            candidates = candidates.flatMap { candidate in
+                let replaced = values.flatMap(\.storedForms).map { value in
+                    var other = candidate
+                    other.attributes[attribute] = value
+                    return other
+                }
+                return mayStay ? replaced + [candidate] : replaced
+            }
         }
+        var isOther = id != row.id
+        for (attribute, wanted) in query.attributes {
+            let matches = query.matches(wanted, for: attribute, of: item)
+            if row.canRead(attribute) {
+                if matches { continue }
+                isOther = true
+            }
+            replace(attribute, by: [wanted], orKeepingIt: matches)
+        }
+        if !resolved.isReadable(item), row.canRead(.accessGroup) {
+            isOther = true
+            replace(.accessGroup, by: resolved.groups, orKeepingIt: false)
+        }
+        return !isOther || candidates.contains { columns.checksum(of: $0) == rows[3] }
+    }
+}
+
+extension ItemRow {
+    /// Whether no attribute that can still be read differs from what the query wants, filters aside.
+    func mayMatch(_ query: Query, as item: Item) -> Bool {
+        query.attributes.allSatisfy { attribute, wanted in
+            !canRead(attribute) || query.matches(wanted, for: attribute, of: item)
+        }
+    }
+
+    /// Whether the row has the attribute's value or its absence; a row with a damaged column may have lost others as well.
+    fileprivate func canRead(_ attribute: Attribute) -> Bool { attributes[attribute] != nil || damagedColumn == nil }
+}
+
+extension AttributeValue {
+    /// The forms in which a value that the search finds may be stored: a text is found by data as well, and data by a
+    /// text, but their checksums differ.
+    fileprivate var storedForms: [AttributeValue] {
+        guard let bytes else { return [self] }
+        let text = String(validating: bytes, as: UTF8.self).map { AttributeValue.string($0) }
+        return [.data(bytes)] + [text].compactMap { $0 }
     }
 }

@@ -37,12 +37,12 @@ package struct KeychainConnection: ~Copyable {
         case .damaged(let error): result.missing.append(missing(error))
         }
         let isSure = query.reference != nil && !result.found.isEmpty
-        if result.missing.isEmpty, !isSure { assessAltered(query, in: &result) }
+        if result.missing.isEmpty, !isSure { assessAltered(resolved, in: &result) }
         return result
     }
 
     /// - Parameter filtersAltered: whether an altered item counts only if its present values match the query; otherwise
-    ///   each one that SQL finds and the client may read counts.
+    ///   each one counts that the client may read and that no readable attribute tells from the wanted one.
     private func found(
         _ resolved: ResolvedQuery, filtersAltered: Bool = false
     ) throws(KeychainError) -> Outcome<[Item]> {
@@ -52,7 +52,8 @@ package struct KeychainConnection: ~Copyable {
                 let row = try row()
                 let item = row.item(in: identifier)
                 if row.isAltered {
-                    if filtersAltered ? resolved.matches(item) : resolved.isReadable(item) { throw row.altered }
+                    let mayMatch = resolved.isReadable(item) && row.mayMatch(resolved.query, as: item)
+                    if filtersAltered ? resolved.matches(item) : mayMatch { throw row.altered }
                 } else if resolved.matches(item) {
                     if !row.itemClass.isPassword { try checkSeal(of: row) }
                     result.found.append(item)

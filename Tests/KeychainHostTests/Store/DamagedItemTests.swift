@@ -42,6 +42,9 @@ import Testing
         ("acct = CAST('other' AS BLOB)", "target", .decode),
         // A value that cannot be read may have been any value.
         ("acct = 1.5", "nobody", .decode), ("acct = 1.5, svce = 'other'", "nobody", .itemNotFound),
+        // With two damaged columns, the checksum tells.
+        ("acct = 1.5, svce = 'other'", "target", .decode), ("acct = 'other', svce = 'other'", "target", .decode),
+        ("acct = CAST('other' AS BLOB), svce = 1.5", "target", .decode),
     ])
     func otherItemsAreMissingBesideIt(assignment: String, account: String, code: ErrSec) throws {
         try damage(assignment)
@@ -55,6 +58,38 @@ import Testing
         #expect(found.missing.map(\.error) == [KeychainError(.decode)])
         #expect(found.missing.map(\.kind) == [code == .itemNotFound ? .unrelatedDamagedItem : .damagedItem])
         #expect(found.missing.map(\.keychain) == [test.keychain.name])
+    }
+
+    @Test(
+        arguments: [
+            (["labl": "L", "icmt": "c"], ErrSec.decode), (["labl": "other", "icmt": "c"], .itemNotFound),
+            (["labl": "L", "icmt": "other"], .itemNotFound), (["labl": "other"], .itemNotFound),
+            (["icmt": "c"], .decode),
+        ] as [([String: String], ErrSec)])
+    func aLabelAndACommentTellWhetherItIsMeant(wanted: [String: String], code: ErrSec) throws {
+        try damage("labl = 'M', icmt = 1.5")
+        let query = wanted.mapValues { ItemValue.string($0) }
+            .merging(["class": .string("genp"), "r_Attributes": .bool(true)]) { $1 }
+        #expect(throws: KeychainError(code)) { try session.copyMatching(query) }
+    }
+
+    /// SQL has no condition for a text that is compared loosely, and so finds each damaged row.
+    @Test(arguments: [("nobody", ErrSec.itemNotFound), ("TARGET", .decode)])
+    func itIsNotMetByEachSearchWithoutRegardToCase(account: String, code: ErrSec) throws {
+        try damage("icmt = 'd'")
+        let query = dictionary(account).merging(["m_CaseInsensitive": .bool(true), "r_Attributes": .bool(true)]) { $1 }
+        #expect(throws: KeychainError(code)) { try session.copyMatching(query) }
+    }
+
+    @Test(arguments: [("icmt = 'd'", ErrSec.itemNotFound), ("agrp = 'other'", .decode)])
+    func itIsNotMeantByAProgramWithoutItsGroup(assignment: String, code: ErrSec) throws {
+        let groups = code == .decode ? ["strangers", AccessGroup.standard] : ["strangers"]
+        try damage(assignment)
+        let stranger = KeychainSession(
+            searchList: SearchList(locals: [test.keychain]), accessGroups: AccessGroups(groups))
+        #expect(throws: KeychainError(code)) {
+            try stranger.copyMatching(dictionary("target").merging(["r_Attributes": .bool(true)]) { $1 })
+        }
     }
 
     @Test func anotherKeyIsMissingBesideADamagedOne() throws {
