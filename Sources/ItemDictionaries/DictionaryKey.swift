@@ -197,7 +197,7 @@ struct DictionaryKey: Sendable {
     }
 
     private static func folding(_ folding: Folding) -> DictionaryKey {
-        flag([.copy]) { flag, parsed in if flag { parsed.folding.insert(folding) } }
+        flag(selecting) { flag, parsed in if flag { parsed.folding.insert(folding) } }
     }
 
     private static func returning(_ part: ParsedDictionary.Returns) -> DictionaryKey {

@@ -121,6 +121,34 @@ import Testing
         }
     }
 
+    @Test func passwordsAreChangedAndDeletedWhateverTheirCase() async {
+        await #expect(processExitsWith: .success) {
+            let home = try Home()
+            defer { home.end() }
+            for service in ["Mail", "MAIL", "Post"] {
+                #expect(add(AppleCallTests.item(service, "Jürgen")) == errSecSuccess)
+            }
+            func query(_ service: String, _ account: String, _ loosely: String...) -> CFDictionary {
+                let folding = loosely.map { ($0, true as Any) }
+                return AppleCallTests.item(service, account).merging(folding) { $1 } as CFDictionary
+            }
+            let changes = [kSecAttrComment: "changed"] as CFDictionary
+            #expect(SecItemUpdate(query("mail", "jürgen"), changes) == errSecItemNotFound)
+            #expect(SecItemUpdate(query("mail", "jürgen", kSecMatchCaseInsensitive), changes) == errSecSuccess)
+            for (service, isChanged) in [("Mail", true), ("MAIL", true), ("Post", false)] {
+                let changed = [
+                    kSecClass: kSecClassGenericPassword, kSecAttrService: service, kSecAttrComment: "changed",
+                ]
+                #expect(status(of: changed) == (isChanged ? errSecSuccess : errSecItemNotFound))
+            }
+            #expect(SecItemDelete(query("post", "Jurgen", kSecMatchCaseInsensitive)) == errSecItemNotFound)
+            let both = query("post", "Jurgen", kSecMatchCaseInsensitive, kSecMatchDiacriticInsensitive)
+            #expect(SecItemDelete(both) == errSecSuccess)
+            #expect(SecItemDelete(query("mAIL", "JÜRGEN", kSecMatchCaseInsensitive)) == errSecSuccess)
+            #expect(status(of: [kSecClass: kSecClassGenericPassword]) == errSecItemNotFound)
+        }
+    }
+
     @Test func theClassMayBeAmongChangesWhereItIsTheItems() async {
         await #expect(processExitsWith: .success) {
             let home = try Home()

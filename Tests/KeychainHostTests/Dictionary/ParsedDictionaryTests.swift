@@ -69,8 +69,9 @@ import TokenKit
             [.copy, .update, .delete]
         ),
         ("m_Limit", .string("m_LimitAll"), [.copy, .update, .delete]), ("m_Limit", .string("m_LimitOne"), [.copy]),
-        ("m_Limit", .number(2), [.copy]), ("m_CaseInsensitive", .bool(true), [.copy]),
-        ("m_DiacriticInsensitive", .bool(true), [.copy]), ("m_WidthInsensitive", .bool(true), [.copy]),
+        ("m_Limit", .number(2), [.copy]), ("m_CaseInsensitive", .bool(true), [.copy, .update, .delete]),
+        ("m_DiacriticInsensitive", .bool(true), [.copy, .update, .delete]),
+        ("m_WidthInsensitive", .bool(true), [.copy, .update, .delete]),
         ("m_SubjectContains", .string("a"), [.copy]), ("m_SubjectStartsWith", .string("a"), [.copy]),
         ("m_SubjectEndsWith", .string("a"), [.copy]), ("m_SubjectWholeString", .string("a"), [.copy]),
         ("m_Issuers", .array([]), [.copy]), ("m_EmailAddressIfPresent", .string("a"), [.copy]),
