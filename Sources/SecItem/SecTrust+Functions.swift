@@ -158,6 +158,21 @@ public func SecTrustEvaluateAsyncWithError(
     return errSecSuccess
 }
 
+/// The older form of ``SecTrustEvaluateAsyncWithError(_:_:_:)``.
+///
+/// - Parameter queue: nil for a global one.
+@discardableResult
+public func SecTrustEvaluateAsync(
+    _ trust: SecTrust, _ queue: DispatchQueue?, _ result: @escaping @Sendable (SecTrust, SecTrustResultType) -> Void
+) -> OSStatus {
+    (queue ?? .global()).async {
+        var outcome = SecTrustResultType.invalid
+        unsafe SecTrustEvaluate(trust, &outcome)
+        result(trust, outcome)
+    }
+    return errSecSuccess
+}
+
 /// The result of the last evaluation.
 @discardableResult
 public func SecTrustGetTrustResult(_ trust: SecTrust, _ result: UnsafeMutablePointer<SecTrustResultType>) -> OSStatus {

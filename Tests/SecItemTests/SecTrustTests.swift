@@ -137,6 +137,14 @@ private struct Authority {
                 }
             }
             #expect(isTrusted)
+            SecTrustSetAnchorCertificates(trust, [leaf] as CFArray)
+            SecTrustSetVerifyDate(trust, Date(timeIntervalSince1970: 0))
+            for queue in [nil, DispatchQueue(label: "trust")] {
+                let result = await withCheckedContinuation { continuation in
+                    SecTrustEvaluateAsync(trust, queue) { _, result in continuation.resume(returning: result) }
+                }
+                #expect(result == .recoverableTrustFailure)
+            }
         }
     }
 }
