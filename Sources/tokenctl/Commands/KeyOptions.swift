@@ -128,7 +128,7 @@ struct KeyOptions: ParsableArguments {
         do {
             return .pair(try resolve(in: session, .anyKey, for: use))
         } catch let error as KeychainError {
-            guard let key = try symmetricKey(in: session) else { throw error }
+            guard let key = try symmetricKey(in: session) else { throw doubting(error, .symmetric, in: session) }
             return .symmetric(key)
         }
     }
@@ -146,7 +146,9 @@ struct KeyOptions: ParsableArguments {
             key = try resolve(in: session, .publicKey, for: .publicHalf)
         } catch let error as KeychainError {
             if let key = try symmetricKey(in: session) { return .symmetric(key) }
-            guard let item = try publicKey(in: session), let der = item.der else { throw error }
+            guard let item = try publicKey(in: session), let der = item.der else {
+                throw doubting(error, .public, .symmetric, in: session)
+            }
             if let keychain = session.local(of: item) {
                 try vouch(for: der, of: item.reference, in: keychain, use, authentication)
             }
@@ -182,11 +184,19 @@ struct KeyOptions: ParsableArguments {
         }
     }
 
+    /// The error of a search without a result: that of a damaged key which may be the one that is meant, else `error`.
+    private func doubting(
+        _ error: KeychainError, _ classes: KeyClass..., in session: CommandKeychains
+    ) -> KeychainError {
+        guard error.code == .itemNotFound else { return error }
+        return classes.lazy.compactMap { try? items($0, in: session).damage }.first ?? error
+    }
+
     private func symmetricKey(in session: CommandKeychains) throws -> SymmetricKey? {
         // Symmetric keys on cards cannot be used.
         var files = session
         (files.tokens, files.modules) = ([], [])
-        let found = try items(.symmetric, in: files)
+        let found = try items(.symmetric, in: files).found
         guard let first = found.first else { return nil }
         guard found.count == 1 else { throw try ambiguity("symmetric key", found, in: files) }
         return try files.local(of: first)?.symmetricKeys(.reference(first.reference)).first
@@ -194,22 +204,23 @@ struct KeyOptions: ParsableArguments {
 
     /// The public key that the argument names, of another person and so without its private half.
     private func publicKey(in session: CommandKeychains) throws -> Item? {
-        let found = try items(.public, in: session)
+        let found = try items(.public, in: session).found
         guard found.allSatisfy({ $0.der == found.first?.der }) else {
             throw try ambiguity("public key", found, in: session)
         }
         return found.first
     }
 
-    /// The keys of a class that have the label, or that the URI names. Damage is left to the error of ``resolve``.
-    private func items(_ keyClass: KeyClass, in session: CommandKeychains) throws -> [Item] {
+    /// The keys of a class that have the label, or that the URI names.
+    private func items(_ keyClass: KeyClass, in session: CommandKeychains) throws -> Outcome<[Item]> {
         var attributes: Attributes = [.keyClass: keyClass.value, .synchronizable: Query.anySynchronizable]
         let uri = try PKCS11URI(argument: key)
         if uri == nil { attributes[.label] = .string(key) }
-        let found = try session.searchList.items(matching: Query(.key, attributes, limit: .all)).found
-        guard let uri, !found.isEmpty else { return found }
+        var result = try session.searchList.items(matching: Query(.key, attributes, limit: .all))
+        guard let uri, !result.found.isEmpty else { return result }
         let uris = try ObjectURIs(session)
-        return found.filter { uris.matches(uri, $0) }
+        result.found.removeAll { !uris.matches(uri, $0) }
+        return result
     }
 
     private func ambiguity(_ noun: String, _ keys: [Item], in session: CommandKeychains) throws -> CommandError {
