@@ -8,7 +8,8 @@ package import TokenKit
 ///     var question = PINQuestion(.pin, use: "sign", slot: slot, insertion: insertion, authentication: context)
 ///     try question.present { (pin, lastTry) in try slot.verify(pin, lastTry: lastTry, at: insertion) }
 ///
-/// A PIN that the context carries is the program's answer: if the card refuses it, no person is asked for another.
+/// A PIN that the context carries is the program's answer: if the card refuses it, no person is asked for another, then
+/// or later.
 /// Without one, the reader's own keys come first, if it has any. The card is held while a PIN is presented, never while
 /// a person is asked here.
 package struct PINQuestion {
@@ -82,6 +83,7 @@ package struct PINQuestion {
     /// Asks once. Where no person can be asked, no command is sent to the card either.
     mutating func ask() throws(KeychainError) -> PIN {
         refusal = nil
+        if kind == .pin { try authentication.checkNotRefused(.pin) }
         let purpose: PromptRequest.Purpose = kind == .pin ? .pin : .unblockingKey
         isFromContext = kind == .pin && authentication.hasCredential(.pin)
         let rules = slot.pinRules(at: insertion)
@@ -127,7 +129,7 @@ package struct PINQuestion {
         default: throw KeychainError(error)
         }
         if isFromContext {
-            authentication.removeCredential(.pin)
+            authentication.refuseCredential(.pin)
             throw wrong(error)
         }
         let isRepetition = isKnownIncorrect && error.code == .pinKnownIncorrect

@@ -6,8 +6,9 @@ public import TokenKit
 
 /// The way to PINs and passwords: a prompter, and the values that a program has given in advance.
 ///
-/// It is made once and used for any number of operations. A credential that was set is used before any question, and is
-/// forgotten once a card or keychain refused it: nothing is sent twice. Keychain semantics 3.3 and 4.4.
+/// It is made once and used for any number of operations. A credential that was set is used in place of any question,
+/// and is forgotten once a card or keychain refused it: nothing is sent twice, and no person is asked for what the
+/// program has answered until it sets or removes the credential. Keychain semantics 3.3 and 4.4.
 public struct AuthenticationContext: Sendable {
     public let prompter: any Prompter
 
@@ -69,6 +70,20 @@ public struct AuthenticationContext: Sendable {
         credentials.set(nil, kind)
     }
 
+    /// Forgets a credential that a card or keychain refused.
+    func refuseCredential(_ kind: CredentialKind) { credentials.refuse(kind) }
+
+    /// Whether the last credential of the kind was refused.
+    func isRefused(_ kind: CredentialKind) -> Bool { credentials.isRefused(kind) }
+
+    /// - Throws: `errSecAuthFailed` where the last credential of the kind was refused.
+    func checkNotRefused(_ kind: CredentialKind) throws(KeychainError) {
+        guard isRefused(kind) else { return }
+        throw KeychainError(
+            .authFailed, "the \(kind.name) of the authentication context was refused before",
+            remedy: "set another one, or take a new context")
+    }
+
     /// Whether there is a credential of the kind.
     public func hasCredential(_ kind: CredentialKind) -> Bool {
         switch credentials.clone(kind) {
@@ -125,6 +140,7 @@ private final class Credentials: Sendable {
         var applicationPassword: Secret?
         /// The keychains for which a person has proved to be present.
         var present: Set<KeychainIdentifier> = []
+        var refused: Set<CredentialKind> = []
     }
 
     private let state = Mutex(State())
@@ -138,6 +154,7 @@ private final class Credentials: Sendable {
     func set(_ secret: consuming Secret?, _ kind: CredentialKind) {
         var secret = secret
         state.withLock { state in
+            state.refused.remove(kind)
             switch kind {
             case .pin: state.pin = secret.take()
             case .password: state.password = secret.take()
@@ -145,6 +162,13 @@ private final class Credentials: Sendable {
             }
         }
     }
+
+    func refuse(_ kind: CredentialKind) {
+        set(nil, kind)
+        state.withLock { _ = $0.refused.insert(kind) }
+    }
+
+    func isRefused(_ kind: CredentialKind) -> Bool { state.withLock { $0.refused.contains(kind) } }
 
     func clone(_ kind: CredentialKind) -> Secret? {
         state.withLock { state in
@@ -160,6 +184,16 @@ private final class Credentials: Sendable {
         switch secret {
         case .some(let secret): secret.clone()
         case .none: nil
+        }
+    }
+}
+
+extension CredentialKind {
+    fileprivate var name: String {
+        switch self {
+        case .pin: "PIN"
+        case .password: "password"
+        case .applicationPassword: "application password"
         }
     }
 }

@@ -126,7 +126,7 @@ extension LocalKeychain {
         do throws(KeychainError) {
             return try body(password, keychain)
         } catch {
-            if error.code == .authFailed { authentication.removeCredential(.applicationPassword) }
+            if error.code == .authFailed { authentication.refuseCredential(.applicationPassword) }
             throw error
         }
     }
@@ -139,6 +139,7 @@ extension AuthenticationContext {
         case .some(let password): return password
         case .none:
             guard prompter.canAsk else { throw .cannotAsk(request, by: prompter) }
+            try checkNotRefused(.applicationPassword)
             return try askForAnother(request)
         }
     }

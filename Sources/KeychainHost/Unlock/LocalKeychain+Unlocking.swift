@@ -38,7 +38,6 @@ extension LocalKeychain {
         if let given { return given }
         // A credential that a program gave is its answer: once it is refused, no person is asked for another.
         if let failure, failure.code == .authFailed { throw failure }
-        let hasPIN = authentication.hasCredential(.pin)
         let byCard = try attempt(&failure) { () throws(KeychainError) in
             guard !authentication.hasOneAnswer || authentication.hasCredential(.pin) else { return nil }
             return try boundKey(with: authentication.cards, use: use, afresh: afresh, authentication: authentication)
@@ -46,9 +45,10 @@ extension LocalKeychain {
         if let byCard { return byCard }
         // Another question is useless where the file itself is damaged.
         if let failure, failure.code == .invalidKeychain { throw failure }
-        let isPINRefused = hasPIN && !authentication.hasCredential(.pin)
         // A script gives its answers in order: the next one must not answer another question than it was written for.
-        if let failure, failure.code == .authFailed, isPINRefused || !authentication.prompter.canAskAgain {
+        if let failure, failure.code == .authFailed,
+            authentication.isRefused(.pin) || !authentication.prompter.canAskAgain
+        {
             throw failure
         }
         var timesAsked = 0
@@ -92,15 +92,18 @@ extension LocalKeychain {
         }
     }
 
-    /// - Throws: `errSecAuthFailed` where the context's password is wrong, which the context then forgets.
+    /// - Throws: `errSecAuthFailed` where the context's password is wrong, which the context then forgets, or was wrong
+    ///   before and the context has no PIN either.
     private func keyFromContext(_ authentication: AuthenticationContext) throws(KeychainError) -> Secret? {
         switch authentication.credential(.password) {
-        case .none: return nil
+        case .none:
+            if !authentication.hasCredential(.pin) { try authentication.checkNotRefused(.password) }
+            return nil
         case .some(let password):
             do throws(KeychainError) {
                 return try wrappedKey().unwrap(password: password, of: name)
             } catch {
-                if error.code == .authFailed { authentication.removeCredential(.password) }
+                if error.code == .authFailed { authentication.refuseCredential(.password) }
                 throw error
             }
         }

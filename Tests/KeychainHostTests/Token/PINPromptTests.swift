@@ -118,7 +118,9 @@ import VirtualCard
         let context = context(person)
         context.setCredential(.of("12"), .pin)
         #expect(throws: KeychainError(.authFailed)) { try desk.key("9A").sign(context) }
+        #expect(throws: KeychainError(.authFailed)) { try desk.key("9A").sign(context) }
         #expect(person.requests.isEmpty)
+        context.removeCredential(.pin)
         _ = try desk.key("9A").sign(context)
         #expect(person.requests.count == 3)
     }
