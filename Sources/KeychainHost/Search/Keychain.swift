@@ -63,9 +63,14 @@ public protocol Keychain: Sendable {
     /// The private keys that the selector names. Reads only what using them needs.
     func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey]
 
+    /// Checks that the keychain can be changed, before a person is asked for anything.
+    ///
+    /// - Throws: `errSecReadOnly`, `errSecDiskFull` where there is no room for a change.
+    func checkWritable() throws(KeychainError)
+
     /// The item in the form in which it is added; asks for what its access control requires.
     ///
-    /// - Throws: `errSecReadOnly` from a token.
+    /// - Throws: as ``checkWritable()`` does.
     func prepared(
         _ item: NewItem, authentication: AuthenticationContext
     ) throws(KeychainError) -> NewItem

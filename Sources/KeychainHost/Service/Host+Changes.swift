@@ -15,6 +15,7 @@ extension KeychainSession {
         case .copy(let reference, let attributes, let identifier):
             try checkEntitled(attributes)
             let keychain = try keychain(identifier)
+            try keychain.checkWritable()
             let use = purpose ?? "store \(ItemClass.key.anyNoun)"
             return try plan(copy(of: item(reference), attributes, use: use), to: keychain, purpose: purpose)
         case .update(let query, let attributes, let secret):
@@ -28,7 +29,8 @@ extension KeychainSession {
         _ item: NewItem, to keychain: any Keychain, purpose: String?
     ) throws(KeychainError) -> PlannedStep {
         let item = item.defaulting(to: accessGroups.standard)
-        if item.isSealed, !keychain.isReadOnly {
+        try keychain.checkWritable()
+        if item.isSealed {
             try keychain.unlock(use: purpose ?? "store \(item.itemClass.anyNoun)", authentication: authentication)
         }
         return .one(.add(item, to: keychain))

@@ -44,7 +44,8 @@ extension Host {
     ) throws(KeychainError) {
         try visit(context, onToken: false) { visit throws(KeychainError) in
             let file = try visit.session.file(keychain)
-            try file.unlock(use: visit.use("change its settings"), authentication: visit.session.authentication)
+            try file.unlockToChange(
+                use: visit.use("change its settings"), authentication: visit.session.authentication)
             try file.change(settings)
         }
     }

@@ -70,6 +70,7 @@ extension KeychainSession {
         // An attribute that neither certificates nor keys have is refused.
         _ = try ItemClass.identity.checked(attributes, for: .add)
         let keychain = try keychain(addition.keychain)
+        try keychain.checkWritable()
         let use = purpose ?? "store \(ItemClass.identity.anyNoun)"
         let certificate = try KeychainError.mapping { () throws(CryptoError) in
             try Certificate(der: addition.certificate)
@@ -81,8 +82,9 @@ extension KeychainSession {
             ofKey[shared] = attributes[shared]
         }
         let key = try half(addition.key, of: certificate, ofKey, to: keychain, use: use)
-        let present = keychain.isReadOnly ? nil : try newCertificate.equal(in: keychain)
-        guard let present else { return .identity(certificate: .added(.add(newCertificate, to: keychain)), key: key) }
+        guard let present = try newCertificate.equal(in: keychain) else {
+            return .identity(certificate: .added(.add(newCertificate, to: keychain)), key: key)
+        }
         guard case .added = key else { throw KeychainError(.duplicateItem, "the identity is there already") }
         return .identity(certificate: .present(present), key: key)
     }
@@ -107,13 +109,11 @@ extension KeychainSession {
             }
             new = try copy(of: item, attributes, use: use)
         }
-        if !keychain.isReadOnly {
-            if let item = try new.equal(in: keychain) {
-                try item.checkProtection(attributes)
-                return .present(item)
-            }
-            try keychain.unlock(use: use, authentication: authentication)
+        if let item = try new.equal(in: keychain) {
+            try item.checkProtection(attributes)
+            return .present(item)
         }
+        try keychain.unlock(use: use, authentication: authentication)
         return .added(.add(new, to: keychain))
     }
 

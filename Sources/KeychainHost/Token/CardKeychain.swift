@@ -42,6 +42,8 @@ extension CardKeychain {
     /// Does nothing: a card needs no unlocking before an operation, which asks for the PIN itself.
     public func unlock(use: String, authentication: AuthenticationContext) throws(KeychainError) {}
 
+    public func checkWritable() throws(KeychainError) { throw refusal }
+
     public func prepared(
         _ item: NewItem, authentication: AuthenticationContext
     ) throws(KeychainError) -> NewItem { throw refusal }

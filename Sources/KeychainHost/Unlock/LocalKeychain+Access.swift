@@ -12,6 +12,7 @@ extension LocalKeychain {
     func prepared(
         _ item: NewItem, authentication: AuthenticationContext, cost: ScryptCost
     ) throws(KeychainError) -> NewItem {
+        try checkWritable()
         // The item can be stored without the keychain's key, but would have no seal.
         if !item.isSealed, isLocked { _ = try? unlockFromSession() }
         guard try AccessControl(of: item.attributes)?.wantsApplicationPassword == true, let shared = item.secret else {
@@ -138,8 +139,8 @@ extension AuthenticationContext {
         switch credential(.applicationPassword) {
         case .some(let password): return password
         case .none:
-            guard prompter.canAsk else { throw .cannotAsk(request, by: prompter) }
             try checkNotRefused(.applicationPassword)
+            guard prompter.canAsk else { throw .cannotAsk(request, by: prompter) }
             return try askForAnother(request)
         }
     }

@@ -19,6 +19,12 @@ extension LocalKeychain {
         authentication.notePresence(for: identifier)
     }
 
+    /// Unlocks for a change: as ``unlock(use:authentication:)``, except that a keychain which can only be read asks no person.
+    public func unlockToChange(use: String, authentication: AuthenticationContext) throws(KeychainError) {
+        try checkWritable()
+        try unlock(use: use, authentication: authentication)
+    }
+
     /// Requires the password or the PIN, even while the keychain is unlocked, and unlocks a locked one.
     ///
     /// A context that remembers it is not asked again while the keychain stays unlocked.

@@ -140,8 +140,7 @@ public final class LocalKeychain: Sendable {
         return result
     }
 
-    /// - Throws: the errors that a change would, before a person is asked for anything.
-    func checkWritable() throws(KeychainError) {
+    public func checkWritable() throws(KeychainError) {
         try use { opened throws(KeychainError) in try opened.checkWritable() }
     }
 

@@ -53,7 +53,7 @@ struct BindKeychain: ParsableCommand {
         let context = try authentication.context(session.process, for: key, keychain, cards.reader)
         let name = try uri.map { try session.key(namedBy: $0).name } ?? key
         let token = try session.onlyCard()
-        try opened.unlock(use: "bind it to a card", authentication: context)
+        try opened.unlockToChange(use: "bind it to a card", authentication: context)
         if try opened.hasPassword { try context.leaveFirstLine() }
         let binding = try opened.bind(to: token, key: name, authentication: context)
         guard !output.json else { return try Listing.showJSON(BindingRow(binding)) }

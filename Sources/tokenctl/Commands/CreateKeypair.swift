@@ -66,7 +66,8 @@ struct CreateKeypair: ParsableCommand, AttributeCommand {
         access.explain()
         let new = try newKey()
         let opened = try LocalKeychain.named(keychain)
-        try opened.unlock(use: "store a key", authentication: authentication.context(for: keychain))
+        try opened.unlockToChange(
+            use: "store a key", authentication: authentication.context(for: keychain))
         var attributes = key.attributes.filter { [.startDate, .endDate].contains($0.key) }
         if let days { attributes[.endDate] = .date(Clock.now + Int64(days) * 86_400) }
         let keys: [Item]

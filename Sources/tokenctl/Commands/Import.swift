@@ -67,6 +67,7 @@ struct Import: ParsableCommand, AttributeCommand {
         let context = try authentication.context(for: keychain)
         let input = try Input(file)
         let opened = try LocalKeychain.named(keychain)
+        try opened.checkWritable()
         let source = passphrase.map { FilePassphrase.Source.given(SharedSecret(SecretArgument.secret($0))) }
         var bytes = try input.whole(limit: ImportedFile.maximumLength)
         let content = try ImportedFile(

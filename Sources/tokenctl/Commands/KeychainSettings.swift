@@ -31,7 +31,8 @@ struct SetKeychainSettings: ParsableCommand {
 
     func run() throws {
         let opened = try LocalKeychain.named(keychain)
-        try opened.unlock(use: "change its settings", authentication: authentication.context(for: keychain))
+        try opened.unlockToChange(
+            use: "change its settings", authentication: authentication.context(for: keychain))
         try opened.change(KeychainSettings(locksOnSleep: locksOnSleep, lockInterval: interval))
         if output.json { try Listing.showJSON(KeychainInfo(opened)) }
     }

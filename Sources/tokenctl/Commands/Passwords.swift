@@ -56,7 +56,7 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
         access.explain()
         let opened = try LocalKeychain.named(keychain)
         let context = try authentication.context(for: keychain)
-        try opened.unlock(use: "store a password", authentication: context)
+        try opened.unlockToChange(use: "store a password", authentication: context)
         let stored = try store(readSecret(context), in: opened, context)
         if output.json { try Listing.showJSON(ItemText.JSONItem(stored, keychain: opened.path)) }
     }

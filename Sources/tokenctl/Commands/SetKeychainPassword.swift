@@ -43,6 +43,7 @@ struct SetKeychainPassword: ParsableCommand {
             throw KeychainError(
                 .readOnly, "a card has a PIN, not a password", remedy: "use 'tokenctl card pin change'")
         }
+        try opened.checkWritable()
         let context = try authentication.context(for: keychain)
         let old = Passphrase(
             argument: oldPassword, request: PromptRequest(.password, subject: opened.name, use: "change it"),

@@ -22,6 +22,7 @@ struct AlwaysFails: Keychain {
     }
     func unlock(use: String, authentication: AuthenticationContext) throws(KeychainError) { throw KeychainError(code) }
     func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] { throw KeychainError(code) }
+    func checkWritable() throws(KeychainError) { throw KeychainError(code) }
     func prepared(_ item: NewItem, authentication: AuthenticationContext) throws(KeychainError) -> NewItem {
         throw KeychainError(code)
     }

@@ -1,3 +1,5 @@
+import Glibc
+import HostAPI
 import ItemDictionaries
 import SystemCrypto
 import TestSupport
@@ -36,6 +38,32 @@ import TokenKit
 
     private func key(in keychain: TestKeychain) throws -> Item {
         try #require(try keychain.keychain.items(matching: Query(.key, [.keyClass: 1])).found.first)
+    }
+
+    // MARK: - Keychains that are only read
+
+    @Test func aKeychainThatCannotBeWrittenAsksForNothing() throws {
+        let anna = try TestKey.named("anna")
+        let source = try other.add(anna.privateKey, [.label: "source"])
+        other.keychain.lock()
+        chmod(local.path, 0o400)
+        defer { chmod(local.path, 0o600) }
+        let readOnly = try local.reopened()
+        let person = TypesInTurn("correct")
+        let session = KeychainSession(
+            searchList: SearchList(locals: [other.keychain, readOnly]), defaultKeychain: readOnly,
+            authentication: AuthenticationContext(prompter: person))
+        let password: ItemDictionary = ["class": .string("genp"), "acct": .string("a"), "v_Data": .data([1])]
+        let items: [ItemDictionary] = [
+            password, password.merging(["accc": .data(try control("ak", .applicationPassword))]) { $1 },
+            ["v_Ref": .reference(.keyPair(anna.certificate, anna.privateKey))], ["v_Ref": .reference(.item(source))],
+        ]
+        for item in items { expect(.readOnly) { try session.add(item) } }
+        expect(.readOnly) {
+            try session.host.configure(
+                readOnly.identifier, KeychainSettings(locksOnSleep: true), RequestContext())
+        }
+        #expect(person.requests.isEmpty)
     }
 
     // MARK: - Identities
