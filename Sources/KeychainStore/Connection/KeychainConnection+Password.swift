@@ -15,7 +15,9 @@ extension KeychainConnection {
         try database.writing { () throws(KeychainError) in
             let isReplaced = try KeychainError.mapping { () throws(SQLiteError) in try new.replace(old, in: database) }
             guard isReplaced else { return nil }
-            guard try WrappedKey(readingFrom: database) == new else {
+            var written = try WrappedKey(readingFrom: database)
+            written.isAltered = new.isAltered
+            guard written == new else {
                 throw KeychainError(
                     .invalidKeychain, "the password was not changed: the keychain file did not keep the new one",
                     remedy: "restore the keychain from a backup")

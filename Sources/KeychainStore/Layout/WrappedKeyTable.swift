@@ -50,8 +50,12 @@ extension WrappedKey {
 
     /// Replaces `old` in the row, in one step.
     ///
+    /// The keychain's identity stays, and no password authenticates it: where the row was damaged and has one, the
+    /// damage stays visible.
+    ///
     /// - Returns: false if the row no longer has `old`.
     func replace(_ old: WrappedKey, in database: borrowing Database) throws(SQLiteError) -> Bool {
+        let isSound = try !database.hasAlteredRow("keychain")
         try database.run(
             """
             UPDATE keychain SET scrypt_n = ?, scrypt_r = ?, scrypt_p = ?, salt = ?, wrapped_key = ?, key_check = ?,
@@ -59,9 +63,9 @@ extension WrappedKey {
             WHERE id = 1 AND uuid = ? AND wrapped_key = ?
             """, values + [.blob(keychain.bytes), .blob(old.wrapped)])
         guard database.changes == 1 else { return false }
-        // The row may have been damaged: its columns are written anew here, or were authenticated when the old password
-        // opened the key.
-        try database.stampRows(of: "keychain")
+        // The other columns are written anew here, or were authenticated when the old password opened the key.
+        let identity = try database.value("SELECT identity FROM keychain WHERE id = 1")
+        if isSound || identity == .null { try database.stampRows(of: "keychain") }
         return true
     }
 

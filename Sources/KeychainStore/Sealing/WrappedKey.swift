@@ -95,7 +95,9 @@ extension WrappedKey {
         return KeychainError(
             .invalidKeychain,
             "the keychain file is damaged: its id or its key was altered",
-            remedy: "change its password, which writes them anew if it still fits them; else restore it from a backup")
+            remedy:
+                "change its password, which writes the key anew if it still fits; if this is told afterwards, restore the keychain from a backup"
+        )
     }
 
     private static func deriveKey(

@@ -339,6 +339,22 @@ import Testing
         try test.reopened().unlock(password: .of("other"))
     }
 
+    /// The mark that tells a restored keychain from its original is part of no seal.
+    @Test func aNewPasswordDoesNotMakeADamagedIdentityGood() throws {
+        try test.forge("UPDATE keychain SET identity = randomblob(16)")
+        #expect(try test.reopened().damage == nil)
+        try test.database().execute("UPDATE keychain SET identity = randomblob(16)")
+        let damaged = try test.reopened()
+        #expect(damaged.damage?.code == .invalidKeychain)
+        try damaged.changePassword(from: .of("correct"), to: .of("other"), cost: .negligible)
+        #expect(try test.reopened().damage?.code == .invalidKeychain)
+        try damaged.rekey(from: .of("other"), to: .of("third"), cost: .negligible)
+        let other = try test.reopened()
+        #expect(other.damage?.code == .invalidKeychain)
+        try other.unlock(password: .of("third"))
+        #expect(try other.secretText(target.reference) == "target's")
+    }
+
     @Test func aDamagedKeyRowIsNotMadeGoodByNewSettings() throws {
         try test.database().execute("UPDATE keychain SET salt = randomblob(32)")
         try test.keychain.change(KeychainSettings(locksOnSleep: true))
