@@ -18,14 +18,11 @@ extension AttributeDefinition {
                 ("ModificationDate", .modificationDate, .date, [.add, .find], "when it was last changed"),
             ])
         + rows(
-            of: [.genericPassword, .internetPassword, .certificate],
-            withOptions: [("Label", .label, .string, .all, "what people call it", .init("l", "label"))])
-        + rows(
-            of: [.key],
+            of: allClasses,
             withOptions: [
                 (
-                    "Label", .label, .string, .all, "what people call the key",
-                    .init("l", "label", for: [.findKey, .importing])
+                    "Label", .label, .string, .all, "what people call it",
+                    .init("l", "label", for: [.passwords, .findKey, .importing])
                 )
             ])
         + rows(
