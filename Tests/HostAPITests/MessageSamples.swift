@@ -157,6 +157,7 @@ enum MessageSamples {
             .secret(secret("result")), .changed(Outcome(changed, missing: missing)), .changed(Outcome(ChangeResult())),
             .locked(missing: missing),
             .locked(missing: []), .events(EventPage(events, next: EventPosition(subscription: 1, number: 2))),
+            .events(EventPage([], next: EventPosition(subscription: 1, number: 2), isIncomplete: true)),
             .keychain(KeychainDetails(description)),
             .keychain(KeychainDetails(description, triesLeft: 0, otherLocations: ["a", "b"])),
             .keychain(KeychainDetails(description, settings: KeychainSettings(locksOnSleep: true, lockInterval: 0))),

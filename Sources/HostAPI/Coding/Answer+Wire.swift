@@ -93,10 +93,11 @@ extension EventPage: WireValue {
     func write(to message: inout MessageWriter) {
         message.write(events)
         message.write(next)
+        message.write(isIncomplete)
     }
 
     init(from message: inout MessageReader) throws(WireError) {
-        self.init(try message.value(), next: try message.value())
+        self.init(try message.value(), next: try message.value(), isIncomplete: try message.flag())
     }
 }
 

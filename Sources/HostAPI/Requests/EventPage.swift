@@ -17,9 +17,13 @@ public struct EventPage: Sendable, Hashable {
     public let events: [KeychainEvent]
     /// The position after these events. A subscription without a request for a minute ends.
     public let next: EventPosition
+    /// Whether events after the position are missing, since too many waited: what the client knows of the keychains may
+    /// be out of date.
+    public let isIncomplete: Bool
 
-    public init(_ events: [KeychainEvent], next: EventPosition) {
+    public init(_ events: [KeychainEvent], next: EventPosition, isIncomplete: Bool = false) {
         self.events = events
         self.next = next
+        self.isIncomplete = isIncomplete
     }
 }

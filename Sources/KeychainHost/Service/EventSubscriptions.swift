@@ -63,15 +63,17 @@ final class EventSubscriptions: Sendable {
 /// Events that wait to be fetched.
 final class EventSubscription: Sendable {
     private struct State {
-        /// The number of events that were fetched, and dropped.
+        /// The number of events that no longer wait: they were fetched, or there were too many.
         var firstNumber: UInt64 = 0
         var events: [KeychainEvent] = []
         var lastUse = ContinuousClock.now
         var useCount = 0
     }
 
+    typealias Page = (events: [KeychainEvent], next: UInt64, isIncomplete: Bool)
+
     /// The most events that wait; older ones are dropped.
-    private static let maximumCount = 1000
+    static let maximumCount = 1000
     private static let longestIdleTime = Duration.seconds(60)
 
     private let state = Mutex(State())
@@ -93,7 +95,7 @@ final class EventSubscription: Sendable {
         state.withLock { $0.useCount == 0 && $0.lastUse.duration(to: .now) > EventSubscription.longestIdleTime }
     }
 
-    private func put(_ event: KeychainEvent) {
+    func put(_ event: KeychainEvent) {
         state.withLock { state in
             if state.events.count == EventSubscription.maximumCount {
                 state.events.removeFirst()
@@ -105,9 +107,9 @@ final class EventSubscription: Sendable {
     }
 
     /// The events after a number. Waits for them until the time is over or the request ends, and drops those before the number.
-    func events(
+    func page(
         after number: UInt64, waiting patience: Duration, _ ticket: RequestTicket
-    ) throws(KeychainError) -> (events: [KeychainEvent], next: UInt64) {
+    ) throws(KeychainError) -> Page {
         state.withLock { $0.useCount += 1 }
         defer {
             state.withLock { state in
@@ -117,9 +119,9 @@ final class EventSubscription: Sendable {
         }
         let end = ContinuousClock.now + patience
         while true {
-            let (events, next) = take(after: number)
+            let page = take(after: number)
             let rest = ticket.limited(ContinuousClock.now.duration(to: end))
-            if !events.isEmpty || rest <= .zero { return (events, next) }
+            if !page.events.isEmpty || rest <= .zero { return page }
             _ = ticket.signal.wait(
                 orFor: [signal.descriptor], atMost: Int32(clamping: Int64(rest / .milliseconds(1)) + 1))
             _ = signal.wait(orFor: [], atMost: 0)
@@ -127,13 +129,14 @@ final class EventSubscription: Sendable {
         }
     }
 
-    private func take(after number: UInt64) -> ([KeychainEvent], next: UInt64) {
+    private func take(after number: UInt64) -> Page {
         state.withLock { state in
+            let isIncomplete = number < state.firstNumber
             let known = number > state.firstNumber ? Int(clamping: number - state.firstNumber) : 0
             let dropped = min(known, state.events.count)
             state.events.removeFirst(dropped)
             state.firstNumber += UInt64(dropped)
-            return (state.events, state.firstNumber + UInt64(state.events.count))
+            return (state.events, state.firstNumber + UInt64(state.events.count), isIncomplete)
         }
     }
 }

@@ -253,8 +253,10 @@ public final class Host: KeychainService {
     ) throws(KeychainError) -> EventPage {
         try requests.run(context) { ticket throws(KeychainError) in
             let (number, subscription) = try subscriptions.subscription(at: position)
-            let (events, next) = try subscription.events(after: position?.number ?? 0, waiting: patience, ticket)
-            return EventPage(events, next: EventPosition(subscription: number, number: next))
+            let page = try subscription.page(after: position?.number ?? 0, waiting: patience, ticket)
+            return EventPage(
+                page.events, next: EventPosition(subscription: number, number: page.next),
+                isIncomplete: page.isIncomplete)
         }
     }
 }

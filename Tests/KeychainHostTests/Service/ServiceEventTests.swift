@@ -55,6 +55,20 @@ import VirtualCard
         }
     }
 
+    @Test func aClientThatFallsBehindIsTold() throws {
+        let user = try TestUser()
+        let subscription = EventSubscription(KeychainWatch(user.preferences))
+        let ticket = RequestTicket(RequestContext())
+        for _ in 0..<EventSubscription.maximumCount { subscription.put(KeychainEvent(.lock)) }
+        #expect(try !subscription.page(after: 0, waiting: .zero, ticket).isIncomplete)
+        subscription.put(KeychainEvent(.unlock))
+        let late = try subscription.page(after: 0, waiting: .zero, ticket)
+        #expect(late.isIncomplete)
+        #expect(late.events.count == EventSubscription.maximumCount && late.events.last?.kind == .unlock)
+        let next = try subscription.page(after: late.next, waiting: .zero, ticket)
+        #expect(next.events.isEmpty && !next.isIncomplete)
+    }
+
     @Test func subscriptionsAreBounded() throws {
         let stage = try ServiceStage(.call)
         for _ in 0..<EventSubscriptions.maximumCount {
