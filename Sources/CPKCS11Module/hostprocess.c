@@ -172,6 +172,8 @@ int32_t tokenkit_set_cancelable(int32_t is_cancelable) {
     return former == PTHREAD_CANCEL_ENABLE;
 }
 
+int32_t tokenkit_open_users(void) { return open("/etc/passwd", O_RDONLY | O_CLOEXEC); }
+
 #ifndef TOKENKIT_HOST
 #define TOKENKIT_HOST "/usr/local/libexec/tokenkitd"
 #endif

@@ -96,8 +96,8 @@ enum HostSearch {
     private static var isNeeded: Bool {
         if exists(absolutePath("PCSCLITE_CSOCK_NAME") ?? [UInt8]("/run/pcscd/pcscd.comm"), "") { return true }
         if exists([UInt8]("/etc/tokenkit"), "") { return true }
-        // Without HOME, the host looks up the user's home itself.
-        guard let home = absolutePath("HOME") else { return true }
+        // A user of another database than /etc/passwd may have a keychain: the host looks the home up.
+        guard let home = absolutePath("HOME") ?? UserHome.path else { return true }
         return exists(absolutePath("XDG_DATA_HOME"), "/tokenkit")
             || exists(absolutePath("XDG_CONFIG_HOME"), "/tokenkit")
             || exists(home, "/.local/share/tokenkit") || exists(home, "/.config/tokenkit")

@@ -54,6 +54,9 @@ int32_t tokenkit_await_end(int32_t descriptor, int64_t deadline);
 /* pthread_setcancelstate(3): whether the thread can be cancelled, and whether it could before. */
 int32_t tokenkit_set_cancelable(int32_t is_cancelable);
 
+/* Opens /etc/passwd for reading. A descriptor, or -1. */
+int32_t tokenkit_open_users(void);
+
 /* Where the host is installed, unless it is beside the module. */
 const char *tokenkit_installed_host(void);
 

@@ -38,8 +38,8 @@ import VirtualCard
         ("Text", ["strchr", "strcmp", "strcpy", "strlen"]),
         ("The compiler's check of the stack, errno", ["__errno_location", "__stack_chk_fail"]),
         ("The environment, and whether it is to be believed", ["environ", "getauxval", "secure_getenv"]),
-        ("Where the host is, and whether it is needed", ["access", "dladdr", "lstat", "realpath"]),
-        ("Who this is", ["geteuid", "getpid"]),
+        ("Where the host is, and whether it is needed", ["access", "dladdr", "lstat", "read", "realpath"]),
+        ("Who this is, and whether a fork has made another of it", ["geteuid", "getpid", "madvise"]),
         (
             "Connections",
             ["close", "connect", "fcntl", "fstat", "getsockopt", "recv", "sendmsg", "setsockopt", "socket"]

@@ -69,6 +69,16 @@ import VirtualCard
     @Test func signaturesOfOneKindCostOneMessageEach() throws { try runWithKeychain("begins") }
 
     /// Runs a program that counts the module's messages, with a keychain and without a card service.
+    @Test func aProgramWithoutHOMEStartsNoHostWhereItsUserHasNoKeychain() throws {
+        var environment = environment
+        environment["PCSCLITE_CSOCK_NAME"] = folder.path("none")
+        environment["XDG_RUNTIME_DIR"] = nil
+        let program = try ModuleProgram.compile("homeless", ["-rdynamic"], in: folder)
+        let words = [program, module, folder.path("home")].map { "'\($0)'" }.joined(separator: " ")
+        let result = try Program.run(["sh", "-c", "cd '\(folder.path)' && exec \(words)"], environment: environment)
+        #expect(result.status == 0, "\(result)")
+    }
+
     private func runWithKeychain(_ name: String) throws {
         var environment = environment
         environment["PCSCLITE_CSOCK_NAME"] = folder.path("none")
