@@ -67,7 +67,13 @@ enum Host {
     private static func connect(_ initialisation: UInt64, _ deadline: Deadline) throws(Failure) {
         unsafe client.pointee.close()
         let host = number + 1
-        let descriptor = try HostSearch.connect(firstHandle: host << 32, deadline)
+        let hadHost = unsafe client.pointee.initialisation == initialisation
+        let descriptor: Int32
+        do throws(Failure) { descriptor = try HostSearch.connect(firstHandle: host << 32, deadline) } catch {
+            // A program that has used a host is told of its loss; before, there is nothing to lose, and no slot.
+            guard hadHost, error.code == CKR_DEVICE_ERROR else { throw error }
+            throw Failure(error.code, error.reason)
+        }
         unsafe client.pointee = tokenkit_connection(
             descriptor: descriptor, request: 0, inode: tokenkit_socket_inode(descriptor),
             initialisation: initialisation, host: host, attributes: tokenkit_attributes())

@@ -18,6 +18,7 @@ enum HostSearch {
             if descriptor >= 0, isGreeted(descriptor, hello, deadline.half) { return descriptor }
         }
         guard isNeeded else { throw Host.isMissing }
+        guard FailedStarts.allowStart else { throw hasEnded }
         // A host that ends during its start may have been killed together with the one before it.
         for _ in 0..<attempts where deadline.remaining > 0 {
             let descriptor = start(&environment)
@@ -26,12 +27,20 @@ enum HostSearch {
                     CKR_DEVICE_ERROR, isHost: false,
                     "no host could be started (is tokenkitd installed beside the module?)")
             }
-            if isGreeted(descriptor, hello, deadline) { return descriptor }
+            if isGreeted(descriptor, hello, deadline) {
+                FailedStarts.forget()
+                return descriptor
+            }
         }
-        throw Failure(CKR_DEVICE_ERROR, "a host was started, and has ended or does not answer")
+        FailedStarts.note()
+        throw hasEnded
     }
 
     private static let attempts = 2
+
+    private static let hasEnded = Failure(
+        CKR_DEVICE_ERROR, isHost: false,
+        "a host was started, and has ended or does not answer (does tokenkitd run beside the module?)")
 
     /// Becomes the client of a host, or else closes the connection.
     private static func isGreeted(_ descriptor: Int32, _ hello: Hello, _ deadline: Deadline) -> Bool {
@@ -66,6 +75,30 @@ enum HostSearch {
             unsafe tokenkit_receive(descriptor, $0.baseAddress, count, deadline.time)
         }
         return result == 0 ? bytes : nil
+    }
+
+    /// Hosts that ended or did not answer as they started. A host that cannot run, as one whose library is missing, is not started by
+    /// every call: after each failure the pause is twice as long, up to a minute.
+    ///
+    /// For the thread that has the client's connection.
+    enum FailedStarts {
+        private static var count: Int32 { Int32(tokenkit_word_failed_starts) }
+        private static var end: Int32 { Int32(tokenkit_word_pause_end) }
+
+        private static let firstPause: UInt64 = 100
+        private static let longestPause: UInt64 = 60_000
+
+        fileprivate static var allowStart: Bool {
+            tokenkit_load(count) == 0 || tokenkit_now() >= Int64(tokenkit_load(end))
+        }
+
+        fileprivate static func note() {
+            let failures = min(tokenkit_load(count) + 1, 16)
+            tokenkit_store(count, failures)
+            tokenkit_store(end, UInt64(tokenkit_now()) + min(firstPause << (failures - 1), longestPause))
+        }
+
+        static func forget() { tokenkit_store(count, 0) }
     }
 
     // MARK: - The session's host

@@ -57,6 +57,7 @@ enum Initialisation {
         if tokenkit_load(owner) != process { Connections.forget() }
         tokenkit_store(owner, process)
         tokenkit_store(word, value)
+        HostSearch.FailedStarts.forget()
     }
 
     /// The failure of `C_Initialize` in a second thread. Waits until the first thread has initialised the module, since the second one may

@@ -156,6 +156,12 @@ static void be_deceived(CK_FUNCTION_LIST_3_0 *all, char way, int rounds) {
             HOLDS(*count == 1 && seconds() - start < 20);
         } else if (strchr("snwz", way) != NULL) {
             CALL(p11->C_GetTokenInfo(1, bytes(0, sizeof(CK_TOKEN_INFO))));
+        } else if (way == 'h') {
+            /* No host has been had yet: no call fails that only looks for slots. */
+            CK_ULONG *count = bytes(0, sizeof *count);
+            MUST(CKR_OK, p11->C_GetSlotList(CK_TRUE, NULL, count));
+            HOLDS(*count == 0);
+            CALL(p11->C_GetTokenInfo(1, bytes(0, sizeof(CK_TOKEN_INFO))));
         } else {
             call_everything(all);
         }
