@@ -218,7 +218,7 @@ extension tokenkit_connection {
     /// stays open.
     mutating func close() {
         if unsafe isOpen {
-            if unsafe Initialisation.isOwn(initialisation) { _ = unsafe shutdown(descriptor, Int32(SHUT_RDWR)) }
+            if unsafe Initialisation.isOfOwner(initialisation) { _ = unsafe shutdown(descriptor, Int32(SHUT_RDWR)) }
             _ = unsafe CPKCS11Module.close(descriptor)
         }
         unsafe inode = 0

@@ -47,6 +47,7 @@ enum Initialisation {
     static func begin() throws(Failure) {
         let before = tokenkit_load(word)
         guard !isOwn(before) else { throw begunElsewhere() }
+        tokenkit_wipe_on_fork()
         let round = (tokenkit_load(rounds) &+ 1) & 0x3FFF_FFFF
         let value = UInt64(UInt32(bitPattern: getpid())) << 32 | round << 1
         guard tokenkit_replace(word, before, value | unfinished) != 0 else { throw begunElsewhere() }
@@ -56,8 +57,8 @@ enum Initialisation {
         let process = UInt64(UInt32(bitPattern: getpid()))
         if tokenkit_load(owner) != process { Connections.forget() }
         tokenkit_store(owner, process)
-        tokenkit_store(word, value)
         HostSearch.FailedStarts.forget()
+        tokenkit_store(word, value)
     }
 
     /// The failure of `C_Initialize` in a second thread. Waits until the first thread has initialised the module, since the second one may
@@ -81,10 +82,13 @@ enum Initialisation {
     private static var rounds: Int32 { Int32(tokenkit_word_rounds) }
     private static var unfinished: UInt64 { 1 }
 
-    /// Whether the value is of this process.
-    static func isOwn(_ value: UInt64) -> Bool {
-        value != 0 && UInt32(truncatingIfNeeded: value >> 32) == UInt32(bitPattern: getpid())
-    }
+    /// Whether the value has the id of this process. A parent's word is gone where the kernel wipes it.
+    private static func isOwn(_ value: UInt64) -> Bool { process(of: value) == UInt64(UInt32(bitPattern: getpid())) }
+
+    /// Whether a connection that was made in a round is of this process, and not of a parent.
+    static func isOfOwner(_ value: UInt64) -> Bool { isOwn(value) && process(of: value) == tokenkit_load(owner) }
+
+    private static func process(of value: UInt64) -> UInt64 { value >> 32 }
 }
 
 /// Runs a function's body, logs the result, and gives C the return value.

@@ -39,16 +39,21 @@ struct tokenkit_connection {
 enum {
     tokenkit_word_initialisation, /* process and round of C_Initialize; 0 for none */
     tokenkit_word_process, /* owner of the connections: the process that called C_Initialize last */
-    tokenkit_word_host,           /* state of the connection by which this process is the host's client */
+    tokenkit_word_first_kept,     /* the words before are 0 in a child by fork: see tokenkit_wipe_on_fork */
+    tokenkit_word_host = tokenkit_word_first_kept, /* state of the connection by which this process is the host's client */
     tokenkit_word_hosts,          /* how many hosts there have been */
     tokenkit_word_rounds,         /* how often C_Initialize was called */
     tokenkit_word_changes,        /* how many calls may have changed objects or their attributes */
-    tokenkit_word_signature,      /* the lock of tokenkit_begun_signature */
     tokenkit_word_failed_starts,  /* how many starts of a host have failed since the last one that did not */
     tokenkit_word_pause_end,      /* the time of tokenkit_now until which no host is started after that */
+    tokenkit_word_signature,      /* the lock of tokenkit_begun_signature */
     tokenkit_word_connections,    /* the first of the words with the state of a connection */
     tokenkit_connection_count = 64,
 };
+
+/* Has the kernel give a child by fork zeros for the words that name the process, from Linux 4.14 on: in a PID namespace of its own
+ * the child may have its parent's process id. Elsewhere the ids alone tell them apart. */
+void tokenkit_wipe_on_fork(void);
 
 uint64_t tokenkit_load(int32_t word);
 void tokenkit_store(int32_t word, uint64_t value);

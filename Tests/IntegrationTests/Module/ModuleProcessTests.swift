@@ -18,6 +18,7 @@ import VirtualCard
 
     @Test func aThousandChildrenOfTwoThreadsLiveByAnyWayAndTheParentGoesOn() throws { try run("forks") }
 
+    @Test func aChildWithItsParentsProcessIDIsAnotherProcess() throws { try run("namespaces") }
     @Test func descriptorsThatAreClosedOrReusedAreNeitherWrittenToNorClosed() throws { try run("descriptors") }
 
     @Test(arguments: [

@@ -15,10 +15,11 @@ import VirtualCard
     private var environment: [String: String] { ModuleProgram.environment(in: folder) }
 
     /// Runs a program with the card in the reader of a service, or without a service.
-    private func run(_ name: String, with holder: DaemonWithCard? = nil) throws {
+    private func run(_ name: String, _ options: [String] = [], with holder: DaemonWithCard? = nil) throws {
         var environment = environment
         environment["PCSCLITE_CSOCK_NAME"] = holder?.daemon.socketPath ?? folder.path("none")
-        let result = try Program.run([ModuleProgram.compile(name, in: folder), module], environment: environment)
+        let program = try ModuleProgram.compile(name, options, in: folder)
+        let result = try Program.run([program, module], environment: environment)
         #expect(result.status == 0, "\(result)")
     }
 
@@ -47,7 +48,11 @@ import VirtualCard
 
     @Test func threadsThatInitialiseItAtOnceAllFindItInitialised() throws { try run("initialise") }
 
-    @Test func programsThatForkKeepTheirCard() throws { try run("fork", with: holder()) }
+    @Test(arguments: [[], ["-rdynamic", "-DMADVISE_FAILS"]]) func programsThatForkKeepTheirCard(options: [String])
+        throws
+    {
+        try run("fork", options, with: holder())
+    }
 
     /// `make fuzz` finds further inputs.
     @Test func hostileCallsInAnyOrderEndNoProgram() throws {
