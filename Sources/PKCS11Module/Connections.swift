@@ -15,8 +15,10 @@ enum Connections {
     /// - Throws: `CKR_DEVICE_ERROR` where none can be made, or none becomes free in time; ``Host/isMissing``.
     static func take(_ context: borrowing CallContext) throws(Failure) -> Connection {
         let deadline = context.deadline.forConnection
+        let places = context.awaitsEvent ? count - forEvents..<count : 0..<count
         while true {
-            if let connection = try takeFree(context.initialisation, deadline) { return connection }
+            if let connection = try takeFree(places, context.initialisation, deadline) { return connection }
+            guard !context.awaitsEvent else { throw tooManyWaits }
             guard context.waits, deadline.remaining > 0 else { throw tooManyCalls }
             usleep(interval)
             guard Initialisation.isCurrent(context.initialisation) else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
@@ -27,13 +29,22 @@ enum Connections {
 
     private static let tooManyCalls = Failure(CKR_DEVICE_ERROR, "too many threads are amid calls")
 
-    private static func takeFree(_ initialisation: UInt64, _ deadline: Deadline) throws(Failure) -> Connection? {
-        for index in 0..<count where replace(index, idle, busy) {
+    /// The failure of a wait for an event while others have all connections for waits, one of which gets the next event.
+    static let tooManyWaits = Failure(CKR_NO_EVENT, isHost: false)
+
+    /// The greatest number of connections that have threads which wait for an event. They may wait for days, and other calls have the
+    /// rest.
+    private static let forEvents: Int32 = 16
+
+    private static func takeFree(
+        _ places: Range<Int32>, _ initialisation: UInt64, _ deadline: Deadline
+    ) throws(Failure) -> Connection? {
+        for index in places where replace(index, idle, busy) {
             let pooled = Connection(index: index)
             if pooled.isUsable(initialisation) { return pooled }
             discard(pooled)
         }
-        for index in 0..<count where replace(index, empty, busy) {
+        for index in places where replace(index, empty, busy) {
             let connection = Connection(index: index)
             do throws(Failure) {
                 try connection.open(initialisation, deadline)

@@ -147,15 +147,16 @@ public func C_WaitForSlotEvent(
         guard unsafe reserved == nil else { throw argumentsBad }
         let slot = try unsafe required(slot)
         let call = PKCS11Call(.waitForSlotEvent, [UInt64(flags)])
-        // There is no host, and no event, while there is neither a card service nor a keychain.
+        context.awaitsEvent = flags & CKF_DONT_BLOCK == 0
         while true {
             do throws(Failure) {
                 unsafe slot.pointee = try call.number(&context)
                 return
             } catch {
-                guard error.isMissingHost else { throw error }
+                // There is no host, and no event, while there is neither a card service nor a keychain.
+                guard error.isMissingHost || error.code == Connections.tooManyWaits.code else { throw error }
             }
-            guard flags & CKF_DONT_BLOCK == 0 else { throw Failure(CKR_NO_EVENT, isHost: false) }
+            guard context.awaitsEvent else { throw Failure(CKR_NO_EVENT, isHost: false) }
             usleep(Host.timeBetweenLooks)
             context.deadline.renew()
             guard Initialisation.isCurrent(context.initialisation) else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }

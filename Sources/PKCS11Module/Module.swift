@@ -118,6 +118,8 @@ struct CallContext {
     let initialisation: UInt64
     /// Whether other threads' connections are waited for.
     var waits = true
+    /// Whether the call waits for an event, and may do so for any time.
+    var awaitsEvent = false
     /// The time until which the call waits for a host, a connection and the answer.
     var deadline = Deadline()
     var log: Log

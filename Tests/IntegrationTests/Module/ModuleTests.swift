@@ -69,11 +69,6 @@ import VirtualCard
 
     @Test func withoutACardServiceAndAKeychainThereIsNoHost() throws { try run("nohost") }
 
-    @Test func aListingAsksTheHostOnceForEachObject() throws { try runWithKeychain("reads") }
-
-    @Test func signaturesOfOneKindCostOneMessageEach() throws { try runWithKeychain("begins") }
-
-    /// Runs a program that counts the module's messages, with a keychain and without a card service.
     @Test func aProgramWithoutHOMEStartsNoHostWhereItsUserHasNoKeychain() throws {
         var environment = environment
         environment["PCSCLITE_CSOCK_NAME"] = folder.path("none")
@@ -84,6 +79,11 @@ import VirtualCard
         #expect(result.status == 0, "\(result)")
     }
 
+    @Test func aListingAsksTheHostOnceForEachObject() throws { try runWithKeychain("reads") }
+
+    @Test func signaturesOfOneKindCostOneMessageEach() throws { try runWithKeychain("begins") }
+
+    /// Runs a program that counts the module's messages, with a keychain and without a card service.
     private func runWithKeychain(_ name: String) throws {
         var environment = environment
         environment["PCSCLITE_CSOCK_NAME"] = folder.path("none")
@@ -108,6 +108,15 @@ import VirtualCard
             holder.link.remove()
         }.start()
         let result = try Program.run(["sh", "-c", "\(program) \(module) > \(out)"], environment: environment)
+        #expect(result.status == 0, "\(result)")
+    }
+
+    @Test func noCallWaitsForThreadsThatWaitForACard() throws {
+        let holder = try holder()
+        let program = try ModuleProgram.compile("waits", in: folder)
+        let result = try ModuleProgram.run(program, in: folder, service: holder.daemon.socketPath) { _ in
+            holder.link.remove()
+        }
         #expect(result.status == 0, "\(result)")
     }
 
