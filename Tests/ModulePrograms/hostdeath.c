@@ -1,8 +1,9 @@
 /* Sixteen threads at work while their host is killed or stopped at random moments. Each call returns in time, with a code that
- * says what happened, and no signature is wrong. The second argument is "kill" or "stop", the third the number of times. The
- * token has one P-256 key pair, or several, of which the one with the id 01 is used. */
+ * says what happened, and no signature is wrong. The second argument is "kill" or "stop", the third the number of times, the
+ * fourth how much faster time passes. The token has one P-256 key pair, or several, of which the one with the id 01 is used. */
 #define _GNU_SOURCE
 #include "module.h"
+#include "haste.h"
 #include "host.h"
 #include "signature.h"
 #include <stdatomic.h>
@@ -148,7 +149,8 @@ static void be_struck(int stops, int times) {
 }
 
 int main(int count, char **arguments) {
-    HOLDS(count == 4);
+    HOLDS(count == 5);
+    haste = atoi(arguments[4]);
     load(arguments[1]);
     be_struck(strcmp(arguments[2], "stop") == 0, atoi(arguments[3]));
     return 0;

@@ -14,15 +14,27 @@ import VirtualCard
         #expect(result.status == 0, "\(result)")
     }
 
-    /// Each stop takes the time until the module gives up a host, and has its own card, since a stopped host may hold it.
-    @Test(arguments: [("kill", 500, 1), ("stop", 1, 1), ("stop", 1, 2), ("stop", 1, 3), ("stop", 1, 4)])
-    func callsOfSixteenThreadsEndWithTheRightCodesAndNoTryIsLost(way: String, times: Int, number: Int) throws {
+    /// A way to strike a host, and how often. A stop takes the time until the module gives up a host, which passes faster in most.
+    struct Blows: CustomTestStringConvertible {
+        let way: String
+        let times: Int
+        var haste = 1
+
+        var arguments: [String] { [way, "\(times)", "\(haste)"] }
+        var testDescription: String { arguments.joined(separator: " ") }
+    }
+
+    private static let options = ["-rdynamic", "-Wno-deprecated-declarations", "-lcrypto"]
+
+    @Test(arguments: [
+        Blows(way: "kill", times: 500), Blows(way: "stop", times: 1), Blows(way: "stop", times: 20, haste: 10),
+    ])
+    func callsOfSixteenThreadsEndWithTheRightCodesAndNoTryIsLost(blows: Blows) throws {
         let folder = try TemporaryFolder()
         let card = try VirtualCardBuilder(profile: .generic, fourKeys: .p256).build()
         let holder = try DaemonWithCard(card)
-        let program = try ModuleProgram.compile(
-            "hostdeath", ["-Wno-deprecated-declarations", "-lcrypto"], in: folder)
-        let result = try ModuleProgram.run(program, [way, "\(times)"], in: folder, service: holder.daemon.socketPath)
+        let program = try ModuleProgram.compile("hostdeath", Self.options, in: folder)
+        let result = try ModuleProgram.run(program, blows.arguments, in: folder, service: holder.daemon.socketPath)
         #expect(result.status == 0, "\(result)")
         // VERIFY without a PIN returns the tries left.
         card.reset()
@@ -30,8 +42,10 @@ import VirtualCard
         #expect(card.process([0x00, 0x20, 0x00, 0x80]) == [0x63, 0xC3])
     }
 
-    @Test(arguments: [("kill", 250), ("stop", 1)])
-    func callsWithAKeychainEndWithTheRightCodesAndItsFileStaysWhole(way: String, times: Int) throws {
+    @Test(arguments: [
+        Blows(way: "kill", times: 250), Blows(way: "stop", times: 12, haste: 10),
+    ])
+    func callsWithAKeychainEndWithTheRightCodesAndItsFileStaysWhole(blows: Blows) throws {
         let folder = try TemporaryFolder()
         let environment = ModuleProgram.environment(in: folder)
         try ModuleProgram.createKeychain(in: folder, environment, password: "123456")
@@ -42,10 +56,9 @@ import VirtualCard
         }
         let password = ["--pin-source", "file:" + folder.path("password")]
         _ = try succeed([Program.command, "create-keypair", "-a", "ec", "-s", "256"] + password + ["key"])
-        let program = try ModuleProgram.compile(
-            "hostdeath", ["-Wno-deprecated-declarations", "-lcrypto"], in: folder)
+        let program = try ModuleProgram.compile("hostdeath", Self.options, in: folder)
         let result = try ModuleProgram.run(
-            program, [way, "\(times)"], in: folder, service: folder.path("none"),
+            program, blows.arguments, in: folder, service: folder.path("none"),
             ["TOKENKIT_PKCS11_TOKENS": "keychains"])
         #expect(result.status == 0, "\(result)")
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
