@@ -1,5 +1,5 @@
-/* A program of several threads that forks a thousand times amid their calls. A child ends at once, or has two threads, which
- * initialise the module or call it uninitialised. */
+/* A program of several threads that forks a thousand times amid their calls. A child has two threads, which
+ * initialise the module or call it uninitialised; some children end while their threads call. */
 #define _GNU_SOURCE
 #include "module.h"
 #include "host.h"
@@ -24,10 +24,12 @@ static void *go_on(void *nothing) {
 static CK_SESSION_HANDLE parents_session;
 static CK_OBJECT_HANDLE parents_key;
 
+static _Atomic int rounds;
+
 static void *do_without(void *nothing) {
     CK_ULONG slots = 0;
     CK_INFO info;
-    for (int round = 0; round < 20; round++) {
+    for (int round = 0; round < 20; round++, rounds++) {
         MUST(CKR_CRYPTOKI_NOT_INITIALIZED, p11->C_GetSlotList(CK_TRUE, NULL, &slots));
         MUST(CKR_CRYPTOKI_NOT_INITIALIZED, sign(parents_session, parents_key));
         MUST(CKR_CRYPTOKI_NOT_INITIALIZED, p11->C_GetInfo(&info));
@@ -59,11 +61,14 @@ static void be_child(int number) {
     alarm(60);
     pthread_t thread[2];
     int kind = number % 10;
-    if (kind > 5) kind % 2 == 0 ? exit(0) : _exit(0);
     /* One child in ten initialises the module; half of these log in and sign, the others only search. */
     void *signs = number % 20 == 0 ? &thread : NULL;
     for (int index = 0; index < 2; index++) {
         HOLDS(pthread_create(&thread[index], NULL, kind == 0 ? initialise : do_without, signs) == 0);
+    }
+    if (kind > 5) {
+        while (rounds < kind) usleep(10);
+        kind % 2 == 0 ? exit(0) : _exit(0);
     }
     for (int index = 0; index < 2; index++) pthread_join(thread[index], NULL);
     if (number % 40 == 0) MUST(CKR_OK, p11->C_Finalize(NULL));

@@ -41,7 +41,7 @@ static int give_message(int to, uint8_t kind, uint32_t number, const void *field
 }
 
 /* Receives the connection of a message. Returns -1 if the other side is gone, or has sent none. */
-static int take_connection(int control) {
+__attribute__((unused)) static int take_connection(int control) {
     struct header header;
     union {
         struct cmsghdr header;

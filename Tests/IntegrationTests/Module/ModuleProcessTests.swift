@@ -18,7 +18,10 @@ import VirtualCard
 
     @Test func aThousandChildrenOfTwoThreadsLiveByAnyWayAndTheParentGoesOn() throws { try run("forks") }
 
+    @Test func aProgramThatReplacesItselfAmidCallsLeavesNothingAndBeginsAnew() throws { try run("exec") }
+
     @Test func aChildWithItsParentsProcessIDIsAnotherProcess() throws { try run("namespaces") }
+
     @Test func descriptorsThatAreClosedOrReusedAreNeitherWrittenToNorClosed() throws { try run("descriptors") }
 
     @Test(arguments: [
