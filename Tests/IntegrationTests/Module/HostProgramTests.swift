@@ -36,8 +36,10 @@ import VirtualCard
         }
     }
 
-    @Test(arguments: ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"])
+    /// Scudo is the hardened allocator of LLVM, and comes with the compiler.
+    @Test(arguments: ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2", "scudo"])
     func programsWithAnotherAllocatorUseTheModuleAndFork(library: String) throws {
+        let library = try library == "scudo" ? scudo : library
         let everyday = try ModuleProgram.compile("everyday", in: folder)
         let fork = try ModuleProgram.compile("fork", in: folder)
         let preload = environment.merging(["LD_PRELOAD": library]) { $1 }
@@ -47,6 +49,27 @@ import VirtualCard
         #expect(used.description == "exit 0\n")
         let forked = try Program.run([fork, ModuleProgram.module], environment: cards)
         #expect(forked.description == "exit 0\n")
+    }
+
+    private var scudo: String {
+        get throws {
+            let machine = try Program.run(["uname", "-m"]).text.trimmingCharacters(in: .whitespacesAndNewlines)
+            let name = "lib/linux/libclang_rt.scudo_standalone-\(machine).so"
+            let path = try Program.run(["clang", "--print-file-name=" + name]).text
+            return path.trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+    }
+
+    /// glibc's own checks: each block is filled with a byte other than zero when it is allocated, and with another when it is freed.
+    @Test(arguments: [
+        ["MALLOC_PERTURB_": "165"],
+        ["GLIBC_TUNABLES": "glibc.malloc.check=3:glibc.malloc.perturb=90", "LD_PRELOAD": "libc_malloc_debug.so.0"],
+    ])
+    func programsWithAHardenedAllocatorUseTheModule(variables: [String: String]) throws {
+        let everyday = try ModuleProgram.compile("everyday", in: folder)
+        let hardened = environment.merging(variables) { $1 }
+        let used = try Program.run([everyday, ModuleProgram.module, Self.keyCount, "2"], environment: hardened)
+        #expect(used.description == "exit 0\n")
     }
 
     /// The module is stripped, as the installed one: valgrind of Debian 12 cannot read the debug information that clang writes.

@@ -103,6 +103,18 @@ import VirtualCard
         #expect(UInt64(bytes, radix: 16) == UInt64(try #require(entry?.first), radix: 16))
     }
 
+    /// As `make install` strips it, and without what only the compiler reads.
+    @Test func itIsSmallAndHasFewRelocations() throws {
+        let folder = try TemporaryFolder()
+        let stripped = folder.path("module.so")
+        let strip = ["strip", "--strip-unneeded", "--remove-section=.swift_ast", "-o", stripped, module]
+        try #require(try Program.run(strip).status == 0)
+        let size = try #require(FileManager.default.attributesOfItem(atPath: stripped)[.size] as? Int)
+        #expect(size <= 150 << 10)
+        let relocations = try lines("readelf", "--wide", "--relocs").count { $0.contains { $0.hasPrefix("R_") } }
+        #expect(relocations <= 80)
+    }
+
     @Test(arguments: [false, true]) func noFunctionUsesMoreThanEightKilobytesOfTheStack(logs: Bool) throws {
         let folder = try TemporaryFolder()
         let holder = try DaemonWithCard(VirtualCardBuilder(profile: .generic, fourKeys: .p256).build())

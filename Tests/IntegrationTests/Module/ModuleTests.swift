@@ -81,6 +81,8 @@ import VirtualCard
 
     @Test func aListingAsksTheHostOnceForEachObject() throws { try runWithKeychain("reads") }
 
+    @Test func aProgramGrowsByLittle() throws { try runWithKeychain("resident") }
+
     @Test func signaturesOfOneKindCostOneMessageEach() throws { try runWithKeychain("begins") }
 
     /// Runs a program that counts the module's messages, with a keychain and without a card service.
