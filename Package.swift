@@ -180,7 +180,7 @@ let package = Package(
             name: "tokenctl",
             dependencies: [
                 "SecureBytes", "TokenKit", "SystemCrypto", "PKCS11Driver", "StandardDrivers", "VirtualCard", "HostAPI",
-                "ItemDictionaries", "KeychainHost", "KeychainModel", "Platform", argumentParser,
+                "ItemDictionaries", "KeychainHost", "KeychainModel", "Platform", "Wire", argumentParser,
             ],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
 

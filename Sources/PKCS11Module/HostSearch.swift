@@ -201,42 +201,18 @@ enum HostSearch {
     }
 }
 
-/// The environment variables that the program tells its host, and that a host of its own runs with: where the user's files and
-/// the card service are, and where and how a person can be asked. Empty where the program has more rights than its user.
+/// The program's ``HostVariables``. Empty where the program has more rights than its user.
 struct ClientEnvironment {
     /// Each as `NAME=value`.
     private(set) var variables: [[UInt8]] = []
-
-    private static var names: [StaticString] {
-        [
-            "HOME=", "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=", "XDG_RUNTIME_DIR=",
-            "PCSCLITE_CSOCK_NAME=",
-            "PATH=", "LANG=", "LANGUAGE=", "LC_ALL=", "LC_CTYPE=", "LC_MESSAGES=", "TERM=", "GPG_TTY=", "DISPLAY=",
-            "WAYLAND_DISPLAY=", "XAUTHORITY=", "DBUS_SESSION_BUS_ADDRESS=", "PINENTRY_PROGRAM=", "SSL_CERT_FILE=",
-        ]
-    }
-
-    /// The prefix of the variables that the host reads: all are sent but `TOKENKIT_DEBUG`, since the module writes the log.
-    private static var prefix: StaticString { "TOKENKIT_" }
 
     init() {
         guard tokenkit_is_privileged() == 0, var next = unsafe tokenkit_environment() else { return }
         while let variable = unsafe next.pointee {
             unsafe next += 1
-            if unsafe ClientEnvironment.includes(variable) { variables.append(unsafe [UInt8](text: variable)) }
+            let text = unsafe [UInt8](text: variable)
+            if HostVariables.includes(text) { variables.append(text) }
         }
-    }
-
-    private static func includes(_ variable: UnsafeMutablePointer<CChar>) -> Bool {
-        if unsafe begins(variable, prefix) { return unsafe !begins(variable, "TOKENKIT_DEBUG=") }
-        for name in names where unsafe begins(variable, name) { return true }
-        return false
-    }
-
-    private static func begins(_ variable: UnsafeMutablePointer<CChar>, _ name: StaticString) -> Bool {
-        for index in 0..<name.utf8CodeUnitCount
-        where unsafe UInt8(bitPattern: variable[index]) != name.utf8Start[index] { return false }
-        return true
     }
 
     /// Runs `body` with the variables as `execve` takes them.

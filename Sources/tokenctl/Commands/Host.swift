@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Glibc
 internal import KeychainHost
 import Platform
+internal import Wire
 
 struct Host: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -153,8 +154,9 @@ enum HostProgram {
         }
         defer { close(errors[1]) }
         let host = StartedHost(errors: errors[0])
+        let variables = Environment.all.filter { HostVariables.includes(Array($0.utf8)) }
         let program = ChildProgram(
-            path: path, arguments: [path], environment: Environment.all,
+            path: path, arguments: [path], environment: variables,
             streams: [.nothing, .nothing, .descriptor(errors[1])], belonging: .ownSession)
         do throws(SystemError) { _ = try program.start() } catch {
             throw CommandError(
