@@ -8,7 +8,7 @@ enum CommandName {
 
     /// Completes the names of the command and its subcommands, also after `help`.
     ///
-    /// - Throws: for an unknown or ambiguous name, whatever options follow it.
+    /// - Throws: for an unknown or ambiguous name, whatever options are before or after it.
     static func completed(_ arguments: [String]) throws -> [String] {
         var (whole, rest) = ([String](), arguments[...])
         var command: any ParsableCommand.Type = Tokenctl.self
@@ -17,10 +17,31 @@ enum CommandName {
             whole.append(name)
             rest.removeFirst()
             if name == help { continue }
-            guard let next = command.configuration.subcommands.first(where: { $0._commandName == name }) else { break }
+            // A command that is not needed here takes any arguments.
+            guard let next = command.configuration.subcommands.first(where: { $0._commandName == name }) else {
+                return whole + rest
+            }
             command = next
         }
+        try requireName(rest, below: command, whole)
         return whole + rest
+    }
+
+    /// Checks the name that options were given before, which no command takes there: the parser tells of the options
+    /// only, and a wrong name is the greater mistake.
+    private static func requireName(
+        _ arguments: ArraySlice<String>, below command: any ParsableCommand.Type, _ path: [String]
+    ) throws {
+        guard let first = arguments.first, first.hasPrefix("-"), !isOfParser(first),
+            !command.configuration.subcommands.isEmpty, command.configuration.defaultSubcommand == nil,
+            let name = arguments.first(where: { !$0.hasPrefix("-") })
+        else { return }
+        _ = try complete(name, below: command, path)
+    }
+
+    /// Whether the option is the parser's own, which has a place before a name.
+    private static func isOfParser(_ option: String) -> Bool {
+        ["-h", "--help", "--version", "--generate-completion-script"].contains(option) || option.hasPrefix("---")
     }
 
     private static func complete(
