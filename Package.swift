@@ -158,7 +158,8 @@ let package = Package(
         .target(
             name: "HostServer",
             dependencies: [
-                "SecureBytes", "CLinux", "KeychainHost", "KeychainModel", "PKCS11Bridge", "TokenKit", "Wire",
+                "SecureBytes", "CLinux", "KeychainHost", "KeychainModel", "PKCS11Bridge", "Platform", "TokenKit",
+                "Wire",
             ],
             swiftSettings: strict),
         .target(name: "CPKCS11Module", dependencies: ["CCryptoki"]),

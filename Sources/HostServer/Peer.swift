@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Platform
 
 /// The process at the other end of a client's connection, as the kernel reports it. The client has no influence on it.
 package struct Peer: Sendable {
@@ -17,12 +18,7 @@ extension Peer {
     }
 
     /// The name of the program that the process runs; empty where it cannot be seen.
-    package var program: String {
-        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let count = unsafe readlink("/proc/\(process)/exe", &target, target.count)
-        let path = String(decoding: target.prefix(max(count, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
-        return path.split(separator: "/").last.map(String.init) ?? ""
-    }
+    package var program: String { Executable.name(of: process) }
 
     /// A descriptor that is readable once the process has ended; negative where none can be made. The connection alone does not
     /// show the end, since a child of the process may hold it open.

@@ -49,14 +49,15 @@ public struct CryptoError: Error, Sendable, Equatable, CustomStringConvertible {
 extension CryptoError.Code {
     fileprivate var words: String {
         switch self {
-        case .malformed, .unsupported: "\(self)"
-        case .invalidLength: "invalid length"
-        case .invalidKey: "invalid key"
+        case .malformed: "it is malformed"
+        case .unsupported: "it is not supported"
+        case .invalidLength: "its length does not fit"
+        case .invalidKey: "it is not valid"
         case .passwordRequired: "a password is needed"
         case .wrongPassword: "the password is wrong"
-        case .authenticationFailed: "authentication failed"
+        case .authenticationFailed: "the data was changed, or belongs to another key"
         case .decryptionFailed: "the input is not encrypted for this key with this padding"
-        case .library: "refused by OpenSSL"
+        case .library: "OpenSSL refused it"
         }
     }
 }

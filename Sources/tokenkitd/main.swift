@@ -93,7 +93,7 @@ case []:
             HostSocket.remove(in: runtime)
         }
     }
-default: fail("it takes --private, or nothing")
+default: fail("an argument is unknown (give --private, or none)")
 }
 // Threads may still be inside calls. `_exit` destroys nothing that they use.
 _exit(0)

@@ -42,7 +42,7 @@ public struct PinentryPrompter: Prompter {
     }
 
     private func ask(_ request: PromptRequest, _ assuan: AssuanClient) throws(KeychainError) -> Secret {
-        try assuan.command("SETTITLE", "tokenctl")
+        try assuan.command("SETTITLE", place.program)
         try assuan.command("SETDESC", request.sentence)
         try assuan.command("SETPROMPT", "\(request.field):")
         if let failure = request.failure { try assuan.command("SETERROR", failure) }
@@ -62,7 +62,7 @@ public struct PinentryPrompter: Prompter {
 
     public func confirm(_ question: String) throws(KeychainError) -> Bool {
         try conversing { (assuan) throws(KeychainError) in
-            try assuan.command("SETTITLE", "tokenctl")
+            try assuan.command("SETTITLE", place.program)
             try assuan.command("SETDESC", question)
             do throws(KeychainError) {
                 try assuan.question("CONFIRM")

@@ -34,7 +34,8 @@ final class ProgramOnSocket {
         var descriptors: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         guard unsafe socketpair(AF_UNIX, kind, 0, &descriptors) == 0 else {
-            throw KeychainError(.notAvailable, "no socket for \(program): \(SystemError().reason)")
+            throw KeychainError(
+                .notAvailable, "cannot start \(program): no socket could be made: \(SystemError().reason)")
         }
         defer { close(descriptors[1]) }
         // The program's standard error is this process's.
@@ -122,5 +123,5 @@ final class ProgramOnSocket {
     /// Milliseconds between two looks at the signals.
     private static let signalCheckInterval: Int32 = 100
 
-    private var ended: KeychainError { KeychainError(.notAvailable, "\(name) ended early") }
+    private var ended: KeychainError { KeychainError(.notAvailable, "\(name) ended before it answered") }
 }

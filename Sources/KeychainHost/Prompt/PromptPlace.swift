@@ -6,13 +6,18 @@ public struct PromptPlace: Sendable {
     /// The path of the terminal; nil for none.
     let terminal: String?
 
+    /// The name of the program that wants the answer.
+    let program: String
+
     /// The variables of the program's environment; nil for this process, which reads its own.
     private let variables: [String: String]?
 
     /// - Parameters:
     ///   - terminal: its path.
+    ///   - process: the process of the program that wants the answer.
     ///   - variables: of an environment; nil for this process's.
-    package init(terminal: String?, variables: [String: String]? = nil) {
+    package init(terminal: String?, process: Int32 = getpid(), variables: [String: String]? = nil) {
+        program = Executable.name(of: process)
         self.terminal = terminal
         self.variables = variables
     }
@@ -23,7 +28,7 @@ public struct PromptPlace: Sendable {
     ///   - process: the process, whose controlling terminal is looked up.
     ///   - variables: of its environment.
     package init(process: Int32, variables: [String: String]) {
-        self.init(terminal: PromptPlace.terminal(of: process), variables: variables)
+        self.init(terminal: PromptPlace.terminal(of: process), process: process, variables: variables)
     }
 
     /// The place of this process. Its terminal has a name only where one of the standard streams is a terminal.

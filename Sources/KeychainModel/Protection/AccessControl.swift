@@ -53,7 +53,7 @@ public struct AccessControl: Sendable, Hashable {
 
     private static func check(_ flags: Flags) throws(KeychainError) {
         func refuse(_ reason: String) -> KeychainError {
-            KeychainError(.param, "access control: \(reason)", key: Attribute.accessControl.rawValue)
+            KeychainError(.param, "the access control cannot be used: \(reason)", key: Attribute.accessControl.rawValue)
         }
         guard flags.isSubset(of: .all) else { throw refuse("there are unknown flags") }
         guard !flags.isSuperset(of: [.or, .and]) else { throw refuse("the flags 'or' and 'and' exclude each other") }
@@ -67,7 +67,8 @@ public struct AccessControl: Sendable, Hashable {
         // With `or` the passcode is enough; without `or` the unavailable constraints would have to be met as well.
         guard flags.isDisjoint(with: .unavailable) || flags.isSuperset(of: [.or, .devicePasscode]) else {
             throw KeychainError(
-                .unimplemented, "access control: there are no biometrics here", remedy: "use the device passcode",
+                .unimplemented, "the access control asks for biometrics, which this system does not have",
+                remedy: "use the device passcode",
                 key: Attribute.accessControl.rawValue)
         }
     }

@@ -35,15 +35,15 @@ package enum KernelKeyring {
         let added = unsafe sealed.withUnsafeBytes { buffer in
             unsafe clinux_add_user_key(description, buffer.baseAddress, buffer.count, keyring)
         }
-        let key = try serial(added, "keeping a key")
+        let key = try serial(added, "keep a key")
         do {
             // Access for the possessor alone and the timeout are set before another process is told that the key is
             // there. The right to write serves to replace the secret later.
             let permissions =
                 CLINUX_KEY_POSSESSOR_VIEW | CLINUX_KEY_POSSESSOR_READ | CLINUX_KEY_POSSESSOR_WRITE
                 | CLINUX_KEY_POSSESSOR_SEARCH | CLINUX_KEY_POSSESSOR_SETATTR
-            try check(clinux_set_key_timeout(key, seconds), "limiting a key's time")
-            try check(clinux_set_key_permissions(key, permissions), "protecting a key")
+            try check(clinux_set_key_timeout(key, seconds), "limit a key's time")
+            try check(clinux_set_key_permissions(key, permissions), "protect a key")
         } catch {
             _ = clinux_revoke_key(key)
             throw error
@@ -60,12 +60,12 @@ package enum KernelKeyring {
         guard let key = try find(description), let wrapping = SessionSecret(in: folder) else { return nil }
         let length = clinux_read_key(key, nil, 0)
         guard !isAbsent(length) else { return nil }
-        try check(length, "reading a key")
+        try check(length, "read a key")
         guard length <= maximumPayload else { throw KeychainError(.dataTooLarge) }
         var sealed = [UInt8](repeating: 0, count: length)
         let read = unsafe sealed.withUnsafeMutableBytes { unsafe clinux_read_key(key, $0.baseAddress, $0.count) }
         guard !isAbsent(read) else { return nil }
-        try check(read, "reading a key")
+        try check(read, "read a key")
         // Another process may have replaced it in between.
         guard read == length else { return nil }
         return wrapping.open(sealed, as: description)
@@ -83,7 +83,7 @@ package enum KernelKeyring {
         guard let key = try find(description) else { return false }
         let result = clinux_set_key_timeout(key, max(seconds, 1))
         guard !isAbsent(result) else { return false }
-        try check(result, "limiting a key's time")
+        try check(result, "limit a key's time")
         return true
     }
 
@@ -95,25 +95,27 @@ package enum KernelKeyring {
         guard let key = try find(description) else { return false }
         let result = clinux_revoke_key(key)
         guard !isAbsent(result) else { return false }
-        try check(result, "revoking a key")
+        try check(result, "revoke a key")
         return true
     }
 
     private static func find(_ description: String) throws(KeychainError) -> Int32? {
         let keyring = try sessionKeyring()
         let found = unsafe clinux_search_user_key(keyring, description)
-        return isAbsent(found) ? nil : try serial(found, "searching the keyring")
+        return isAbsent(found) ? nil : try serial(found, "find a key")
     }
 
     /// The session's keyring by its number. Adding to `KEY_SPEC_SESSION_KEYRING` itself would begin a new session for
     /// this process alone where the process has none.
     private static func sessionKeyring() throws(KeychainError) -> Int32 {
-        try serial(clinux_keyring_id(KEY_SPEC_SESSION_KEYRING), "finding the session's keyring")
+        try serial(clinux_keyring_id(KEY_SPEC_SESSION_KEYRING), "find the session")
     }
 
-    private static func serial(_ result: Int, _ doing: String) throws(KeychainError) -> Int32 {
-        try check(result, doing)
-        guard let serial = Int32(exactly: result) else { throw KeychainError(.internal, "\(doing) gave no key") }
+    private static func serial(_ result: Int, _ operation: String) throws(KeychainError) -> Int32 {
+        try check(result, operation)
+        guard let serial = Int32(exactly: result) else {
+            throw KeychainError(.internal, "cannot \(operation) in the kernel's keyring")
+        }
         return serial
     }
 
@@ -121,11 +123,11 @@ package enum KernelKeyring {
         [ENOKEY, EKEYEXPIRED, EKEYREVOKED].contains { result == -Int($0) }
     }
 
-    private static func check(_ result: Int, _ doing: String) throws(KeychainError) {
+    private static func check(_ result: Int, _ operation: String) throws(KeychainError) {
         guard result < 0 else { return }
         let reason = SystemError(Int32(truncatingIfNeeded: -result)).reason
         throw KeychainError(
-            .notAvailable, "\(doing) in the kernel's keyring failed: \(reason)",
+            .notAvailable, "cannot \(operation) in the kernel's keyring: \(reason)",
             remedy: "the keychain can still be unlocked for one program at a time")
     }
 }

@@ -136,7 +136,7 @@ extension PIVToken {
             throw try refusal(of: target, isFresh: isFresh, &card)
         }
         guard response.status.isSuccess else {
-            throw TokenError(response.status, "using the \(target.slot.label) key")
+            throw TokenError(response.status, "use the \(target.slot.label) key")
         }
         do {
             let isTrusted = knowledge.hasJustSigned(target.slot)

@@ -30,7 +30,7 @@ extension PrivateKeyRequest {
             // A point that is not on the curve could extract the private key from a careless card.
             _ = try kind.isEC ? PublicKey(ecPoint: peer, curve: kind) : PublicKey(raw: peer, kind: kind)
         } catch {
-            throw TokenError(error, "the other's public key")
+            throw TokenError(error, "use the other's public key")
         }
         return PrivateKeyRequest(
             algorithm, 0x85, peer, answerLength: kind.coordinateLength ?? 0, isConfidential: true, .agreement)

@@ -13,7 +13,7 @@ extension PrivateKeyRequest {
         }
         let bare: [UInt8]
         do { bare = try signature.bareInput(of: input, for: publicKey.kind) } catch {
-            throw TokenError(error, "padding")
+            throw TokenError(error, "pad the input")
         }
         switch (signature, key.algorithm) {
         case (.rsaRaw, .rsa(let bits)), (.rsaPKCS1, .rsa(let bits)), (.rsaPSS, .rsa(let bits)):

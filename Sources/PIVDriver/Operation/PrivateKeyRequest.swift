@@ -89,6 +89,6 @@ extension TokenError {
             case .library: .malformed
             default: .invalidArgument
             }
-        self.init(code, "\(what): \(error)")
+        self.init(code, "cannot \(what): \(error)")
     }
 }

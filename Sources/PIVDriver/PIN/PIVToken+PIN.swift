@@ -24,7 +24,7 @@ extension PIVToken {
     ) throws(TokenError) {
         let response =
             if block.isEmpty { try enter(reference, &card) } else { try sendPIN(block, to: reference, &card) }
-        try judge(response.status, pin, as: reference, "presenting the PIN", &card)
+        try judge(response.status, pin, as: reference, "present the PIN", &card)
         pins.accepted(pin, as: .pin)
     }
 
@@ -61,7 +61,7 @@ extension PIVToken {
         pins.sending(kind)
         let response = try send(
             PIVCommand.changeReferenceData(reference), secret: PINBlock.pair(oldBlock, newBlock), &card)
-        let what = kind == .pin ? "changing the PIN" : "changing the unblocking key"
+        let what = kind == .pin ? "change the PIN" : "change the unblocking key"
         try judge(response.status, old, as: reference, what, &card)
         replaced(kind, by: new, &card)
     }
@@ -95,7 +95,7 @@ extension PIVToken {
         pins.sending(.unblockingKey)
         let response = try send(
             PIVCommand.resetRetryCounter(reference), secret: PINBlock.pair(keyBlock, newBlock), &card)
-        try judge(response.status, unblockingKey, as: .unblocking, "unblocking the PIN", &card)
+        try judge(response.status, unblockingKey, as: .unblocking, "unblock the PIN", &card)
         pins.accepted(unblockingKey, as: .unblockingKey)
         // The unblocking key has all its tries again, which few cards tell.
         forgetRejected(.unblockingKey, &card)
@@ -115,7 +115,7 @@ extension PIVToken {
         try confirmSelection(&card)
         let response = try send(PIVCommand.logOut(reference), &card)
         if response.status.isUnknownFunction { throw PIVToken.noLogout }
-        guard response.status.isSuccess else { throw TokenError(response.status, "logging out") }
+        guard response.status.isSuccess else { throw TokenError(response.status, "log out") }
         // A card that took the command for a query of the PIN's state still has the PIN presented.
         guard try !queryStatus(of: reference, &card) else { throw PIVToken.noLogout }
     }

@@ -42,7 +42,9 @@ public struct PIVDriver: TokenDriver {
         let response = try card.exchange(PIVCommand.select)
         guard response.status.isSuccess else {
             // An application that crashes is not an absent one.
-            if response.status == .noPreciseDiagnosis { throw TokenError(response.status, "selecting PIV") }
+            if response.status == .noPreciseDiagnosis {
+                throw TokenError(response.status, "select the PIV application")
+            }
             return nil
         }
         let application = try ApplicationTemplate(parsing: response.data)

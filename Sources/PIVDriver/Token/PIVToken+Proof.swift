@@ -58,10 +58,10 @@ extension PIVToken {
         _ key: TokenKey, in slot: PIVSlot, _ card: inout CardTransaction
     ) throws(TokenError) {
         let challenge: [UInt8]
-        do { challenge = try RandomBytes.make(count: 32) } catch { throw TokenError(error, "making a challenge") }
+        do { challenge = try RandomBytes.make(count: 32) } catch { throw TokenError(error, "make a challenge") }
         let request = try PrivateKeyRequest(PIVToken.signature(of: challenge, by: key), with: key, quirks: quirks)
         var response = try send(request, to: slot, &card)
-        guard response.status.isSuccess else { throw TokenError(response.status, "using the \(slot.label) key") }
+        guard response.status.isSuccess else { throw TokenError(response.status, "use the \(slot.label) key") }
         let answer = Secret(consuming: &response.data)
         _ = try request.complete(AuthenticationResponse.parse(answer), isTrusted: false)
     }

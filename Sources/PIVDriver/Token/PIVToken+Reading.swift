@@ -36,7 +36,7 @@ extension PIVToken {
             throw TokenError(
                 .conditionsNotSatisfied, "the card does not give this to a contactless reader (use its contacts)",
                 status: response.status)
-        default: throw TokenError(response.status, "reading the \(container.title)")
+        default: throw TokenError(response.status, "read the \(container.title)")
         }
     }
 
@@ -138,7 +138,7 @@ extension PIVToken {
             knowledge.metadataSupport = .seen(false)
             return nil
         case .referenceNotFound, .objectNotFound: return []
-        case .noPreciseDiagnosis where isYubico: throw TokenError(response.status, "asking for metadata")
+        case .noPreciseDiagnosis where isYubico: throw TokenError(response.status, "read the metadata of a key")
         default: return isYubico ? [] : nil
         }
     }

@@ -88,7 +88,7 @@ extension PIVToken {
     private mutating func select(_ card: inout CardTransaction) throws(TokenError) {
         pins.forgetPresented()
         let response = try card.exchange(PIVCommand.select)
-        guard response.status.isSuccess else { throw TokenError(response.status, "selecting PIV") }
+        guard response.status.isSuccess else { throw TokenError(response.status, "select the PIV application") }
         selection = Selection(epoch: card.epoch, isConfirmed: true)
         announceLengths(to: card.link)
     }

@@ -45,10 +45,10 @@ extension StatusWord {
 extension TokenError {
     /// The error of a status word other than success.
     ///
-    /// - Parameter what: the operation, as the beginning of a sentence: `reading the Key History Object`.
+    /// - Parameter what: the operation, as it follows "cannot": `read the Key History Object`.
     init(_ status: StatusWord, _ what: String) {
         let (code, why) = TokenError.meaning(of: status)
-        self.init(code, "\(what): \(why)", triesLeft: status.triesLeft, status: status)
+        self.init(code, "cannot \(what): \(why)", triesLeft: status.triesLeft, status: status)
     }
 
     /// The error of a reader on which a PIN was to be typed; nil for a card's own answer.
@@ -77,7 +77,7 @@ extension TokenError {
         case .incorrectData: (.unsupported, "the card does not take this data")
         case .secureMessagingNotSupported, 0x6987, 0x6988: (.unsupported, "the card needs secure messaging")
         case _ where status.isUnknownFunction: (.unsupported, "the card does not support that")
-        default: (.malformed, "the card failed")
+        default: (.malformed, "the card answered with an error")
         }
     }
 

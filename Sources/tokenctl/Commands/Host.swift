@@ -117,7 +117,7 @@ struct HostSession {
     /// Whether the listening process is the host itself, rather than a service manager.
     var isHost: Bool {
         guard let process else { return false }
-        return HostProgram.executable(of: "\(process)").hasSuffix("/\(HostProgram.name)")
+        return Executable.path(of: process).hasSuffix("/\(HostProgram.name)")
     }
 }
 
@@ -125,23 +125,16 @@ struct HostSession {
 enum HostProgram {
     static let name = "tokenkitd"
 
-    /// The file of a process's program.
-    static func executable(of process: String) -> String {
-        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let count = unsafe readlink("/proc/\(process)/exe", &target, target.count - 1)
-        return String(decoding: target.prefix(max(count, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
-    }
-
     /// The folder that this program is installed below, as `make install` lays it out.
     static var folderOfInstallation: String {
-        "/" + executable(of: "self").split(separator: "/").dropLast(2).joined(separator: "/")
+        "/" + Executable.path(of: getpid()).split(separator: "/").dropLast(2).joined(separator: "/")
     }
 
     /// The path of the installed host, or else of the one that was built beside this program.
     static var path: String {
         let installed = folderOfInstallation + "/libexec/\(name)"
         guard unsafe access(installed, X_OK) != 0 else { return installed }
-        return "/" + executable(of: "self").split(separator: "/").dropLast().joined(separator: "/") + "/\(name)"
+        return "/" + Executable.path(of: getpid()).split(separator: "/").dropLast().joined(separator: "/") + "/\(name)"
     }
 
     /// Starts the host for the session. It outlives this program and its terminal.

@@ -1,5 +1,6 @@
 import Foundation
 import HostAPI
+import Platform
 import SecureBytes
 import TestSupport
 import Testing
@@ -33,7 +34,11 @@ private struct FakePinentry {
         try folder.writeProgram("pinentry", script)
     }
 
-    var prompter: PinentryPrompter { PinentryPrompter(program: folder.path("pinentry")) }
+    var prompter: PinentryPrompter { prompter(at: .ofProcess) }
+
+    func prompter(at place: PromptPlace) -> PinentryPrompter {
+        PinentryPrompter(program: folder.path("pinentry"), at: place)
+    }
 
     /// A process that asks through this pinentry on a terminal.
     func asker(_ question: String) throws -> (AskerProcess, PseudoTerminal) {
@@ -77,9 +82,25 @@ private struct FakePinentry {
         _ = try answer(fake, request)
         #expect(
             fake.commands == [
-                "SETTITLE tokenctl", "SETDESC PIN for '100%25 card' to sign a\u{FFFD}b, 2 tries left", "SETPROMPT PIN:",
+                "SETTITLE \(Executable.name(of: getpid()))",
+                "SETDESC PIN for '100%25 card' to sign a\u{FFFD}b, 2 tries left", "SETPROMPT PIN:",
                 "SETERROR wrong\u{FFFD}[2J", "GETPIN",
             ])
+    }
+
+    @Test func theTitleIsTheProgramThatWantsTheAnswer() throws {
+        let null = open("/dev/null", O_RDWR | O_CLOEXEC)
+        defer { close(null) }
+        let program = try ChildProcess(["sleep", "600"], streams: [null, null, null])
+        defer {
+            kill(program.identifier, SIGKILL)
+            program.wait()
+        }
+        let fake = try FakePinentry()
+        #expect(eventually { Executable.name(of: program.identifier) == "sleep" })
+        let place = PromptPlace(process: program.identifier, variables: [:])
+        _ = try fake.prompter(at: place).confirm("Really?")
+        #expect(fake.commands.first == "SETTITLE sleep")
     }
 
     @Test func aLongSentenceIsCutAtACharacter() throws {
@@ -159,7 +180,7 @@ private struct FakePinentry {
     func aQuestionIsAnsweredWithYesOrNo(script: String, answer: Bool) throws {
         let fake = try FakePinentry(["CONFIRM": script])
         #expect(try fake.prompter.confirm("Really?") == answer)
-        #expect(fake.commands == ["SETTITLE tokenctl", "SETDESC Really?", "CONFIRM"])
+        #expect(fake.commands == ["SETTITLE \(Executable.name(of: getpid()))", "SETDESC Really?", "CONFIRM"])
     }
 
     @Test func aQuestionThatCannotBeAskedIsAnError() throws {

@@ -23,10 +23,10 @@ import TokenKit
             (0x6F42, .malformed),
         ] as [(UInt16, TokenError.Code)])
     func eachStatusHasItsError(status: UInt16, code: TokenError.Code) {
-        let error = TokenError(StatusWord(rawValue: status), "doing it")
+        let error = TokenError(StatusWord(rawValue: status), "do it")
         #expect(error.code == code)
         #expect(error.status?.rawValue == status)
-        #expect(error.reason.hasPrefix("doing it: "))
+        #expect(error.reason.hasPrefix("cannot do it: "))
     }
 
     /// If another application had judged the PIN, sending the PIN again would cost a second try.

@@ -102,7 +102,7 @@ import Testing
             try reader.finish()
             Issue.record("\(text) was read")
         } catch {
-            #expect(error.description == "\(part): malformed")
+            #expect(error.description == "\(part): it is malformed")
         }
     }
 }

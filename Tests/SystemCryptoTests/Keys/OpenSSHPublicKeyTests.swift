@@ -44,10 +44,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("%\n# x\n%", nil), ("%\nssh-ed25519 AAAA\n%", "line 2, OpenSSH key: malformed"),
-        ("%\n\n% %\nnonsense", "line 4, OpenSSH public key: malformed"),
-        ("#\nno-pty,command=\"a b\" %", "line 2, options before an OpenSSH public key: unsupported"),
-        ("cert-authority %\n%", "line 1, options before an OpenSSH public key: unsupported"),
+        ("%\n# x\n%", nil), ("%\nssh-ed25519 AAAA\n%", "line 2, OpenSSH key: it is malformed"),
+        ("%\n\n% %\nnonsense", "line 4, OpenSSH public key: it is malformed"),
+        ("#\nno-pty,command=\"a b\" %", "line 2, options before an OpenSSH public key: it is not supported"),
+        ("cert-authority %\n%", "line 1, options before an OpenSSH public key: it is not supported"),
     ])
     func theLineThatIsNoneIsNamed(text: String, complaint: String?) throws {
         let text = utf8(text.replacing("%", with: try line(PrivateKey.generate(.ed25519).publicKey)))

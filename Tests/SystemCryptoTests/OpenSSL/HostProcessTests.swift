@@ -165,8 +165,8 @@ private enum DefaultContextExercise {
     }
 
     @Test func descriptionsNameOperationCodeAndReason() {
-        #expect(CryptoError(.malformed, "key").description == "key: malformed")
-        #expect(CryptoError(.library, "key", reason: "bad thing").description == "key: refused by OpenSSL (bad thing)")
+        #expect(CryptoError(.malformed, "key").description == "key: it is malformed")
+        #expect(CryptoError(.library, "key", reason: "bad thing").description == "key: OpenSSL refused it (bad thing)")
     }
 
     @Test func opensslsWordsComeAlong() {

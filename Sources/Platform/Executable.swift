@@ -1,0 +1,16 @@
+internal import Glibc
+
+/// The file of a process's program, which the process has no influence on: `exe` of proc(5).
+public enum Executable {
+    /// The path of the file; empty where it cannot be seen.
+    public static func path(of process: Int32) -> String {
+        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe readlink("/proc/\(process)/exe", &target, target.count)
+        return String(decoding: target.prefix(max(count, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    /// The name of the file; empty where it cannot be seen.
+    public static func name(of process: Int32) -> String {
+        path(of: process).split(separator: "/").last.map(String.init) ?? ""
+    }
+}
