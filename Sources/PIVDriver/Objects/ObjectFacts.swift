@@ -71,19 +71,27 @@ extension CardCapability {
 
 extension DiscoveryObject {
     var facts: [TokenFact] {
-        let names: [(Policy, String)] = [
-            (.applicationPIN, "PIV PIN"), (.globalPIN, "global PIN"), (.biometric, "fingerprint on the card"),
+        let names: [(policy: Policy, text: String, word: String)] = [
+            (.applicationPIN, "PIV PIN", "application"), (.globalPIN, "global PIN", "global"),
+            (.biometric, "fingerprint on the card", "biometric"),
         ]
-        let satisfying = names.filter { policy.contains($0.0) }.map(\.1).joined(separator: ", ")
-        let primary = prefersGlobalPIN ? "global PIN" : "PIV PIN"
-        return [TokenFact("PIN policy", "\(satisfying); primary \(primary)")]
+        let satisfying = names.filter { policy.contains($0.policy) }
+        let primary = prefersGlobalPIN ? names[1] : names[0]
+        return [
+            TokenFact(
+                "PIN policy", "\(satisfying.map(\.text).joined(separator: ", ")); primary \(primary.text)",
+                parts: ["pinPolicy": .list(satisfying.map(\.word)), "primaryPIN": .text(primary.word)])
+        ]
     }
 }
 
 extension KeyHistory {
     var facts: [TokenFact] {
-        let fact = TokenFact("Retired keys", "\(onCard) on the card, \(offCard) elsewhere")
-        return [fact] + (url.map { [TokenFact("Retired keys elsewhere", $0)] } ?? [])
+        let fact = TokenFact(
+            "Retired keys", "\(onCard) on the card, \(offCard) elsewhere",
+            parts: ["retiredKeysOnCard": .number(onCard), "retiredKeysElsewhere": .number(offCard)])
+        let place = url.map { TokenFact("Retired keys elsewhere", $0, parts: ["retiredKeysURL": .text($0)]) }
+        return [fact] + (place.map { [$0] } ?? [])
     }
 }
 
@@ -94,7 +102,7 @@ extension PrintedInformation {
             ("Printed serial number", serialNumber), ("Issuer", issuer),
         ]
         return lines.compactMap { name, value in value.map { TokenFact(name, $0) } }
-            + organizationLines.map { TokenFact("Organization", $0) }
+            + organizationLines.map { TokenFact("Organization", $0, parts: ["organization": .list([$0])]) }
     }
 }
 
@@ -102,8 +110,10 @@ extension SecurityObject {
     var facts: [TokenFact] {
         let containers = entries.map { Hex.encode($0.containerID.bigEndianBytes) }
         return [
-            TokenFact("Signed containers", containers.joined(separator: " ")),
-            TokenFact("Signed data", "\(signedData.count) bytes"),
+            TokenFact(
+                "Signed containers", containers.joined(separator: " "), parts: ["signedContainers": .list(containers)]),
+            TokenFact(
+                "Signed data", "\(signedData.count) bytes", parts: ["signedDataLength": .number(signedData.count)]),
         ]
     }
 }

@@ -20,7 +20,11 @@ extension PIVToken {
         if let firmware = try readable({ (token) throws(TokenError) in try token.firmware(&card) }) ?? nil {
             facts.append(TokenFact("Firmware", firmware.description))
             if quirks.manufacturer == "Yubico" {
-                facts += Advisory.all(for: firmware).map { TokenFact("Warning", "\($0.name): \($0.advice)") }
+                facts += Advisory.all(for: firmware).map { advisory in
+                    TokenFact(
+                        "Warning", "\(advisory.name): \(advisory.advice)", parts: ["advisories": .list([advisory.name])]
+                    )
+                }
             }
         }
         if let number = try readable({ (token) throws(TokenError) in try token.serialNumber(&card) }) ?? nil {
@@ -54,7 +58,8 @@ extension PIVToken {
         let state =
             status.isBlocked
             ? ", blocked (\(remedy))" : status.isDefault == true ? ", still the factory's (change it)" : ""
-        return [TokenFact("\(name) tries left", "\(left)\(total)\(state)")]
+        // Programs are told the status itself.
+        return [TokenFact("\(name) tries left", "\(left)\(total)\(state)", parts: [:])]
     }
 
     private mutating func facts(

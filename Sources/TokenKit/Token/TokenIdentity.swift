@@ -52,12 +52,39 @@ public struct TokenIdentity: Hashable, Sendable {
 
 /// A line about a token beyond its identity.
 public struct TokenFact: Hashable, Sendable {
-    public let name: String
-    public let value: String
+    /// A part of a fact for programs: a word, a number or some of them, in no person's language.
+    public enum Plain: Hashable, Sendable, Encodable {
+        case text(String)
+        case number(Int)
+        case list([String])
 
-    public init(_ name: String, _ value: String) {
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            switch self {
+            case .text(let text): try container.encode(text)
+            case .number(let number): try container.encode(number)
+            case .list(let words): try container.encode(words)
+            }
+        }
+    }
+
+    public let name: String
+    /// The fact for people.
+    public let value: String
+    /// The fact for programs, by keys that stay.
+    public let parts: [String: Plain]
+
+    /// - Parameter parts: the parts for programs; unless given, the value by a key made of the name: `FASC-N` is `fascN`,
+    ///   `Valid until` is `validUntil`.
+    public init(_ name: String, _ value: String, parts: [String: Plain]? = nil) {
         self.name = name
         self.value = value
+        self.parts = parts ?? [TokenFact.key(name): .text(value)]
+    }
+
+    private static func key(_ name: String) -> String {
+        let words = name.split { !$0.isLetter && !$0.isNumber }.map { $0.lowercased() }
+        return words.prefix(1).joined() + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 }
 

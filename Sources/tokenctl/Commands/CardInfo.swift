@@ -66,7 +66,7 @@ extension Card {
             let puk: Pin.Status.PINRow?
             let slots: [SlotRow]
             /// The card's further facts.
-            let facts: [String: String]
+            let facts: [String: TokenFact.Plain]
         }
 
         func run() throws {
@@ -82,15 +82,13 @@ extension Card {
                 if !slots.isEmpty { StandardOutput.line() }
                 return try Listing.show(slots, json: false)
             }
-            // The report has the tries as numbers in `pin` and `puk`.
-            let others = facts.filter { !$0.name.hasSuffix("tries left") }
             try Listing.showJSON(
                 Report(
                     token: identity.id.description, label: identity.label, model: identity.model,
                     serialNumber: identity.serialNumber, version: identity.version, reader: token.name,
                     pin: (try? token.status(of: .pin)).map { Pin.Status.PINRow(.pin, $0) },
                     puk: (try? token.status(of: .unblockingKey)).map { Pin.Status.PINRow(.unblockingKey, $0) },
-                    slots: slots, facts: Listing.dictionary(others)))
+                    slots: slots, facts: Listing.dictionary(facts)))
         }
     }
 }

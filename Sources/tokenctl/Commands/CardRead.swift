@@ -55,7 +55,7 @@ extension Card {
             let title: String
             let tag: String
             let content: String
-            let facts: [String: String]
+            let facts: [String: TokenFact.Plain]
         }
 
         func validate() throws {

@@ -23,11 +23,24 @@ struct Explain: ParsableCommand {
     struct VisitRow: Row {
         static let columns = ["KEYCHAIN", "OUTCOME", "WOULD ASK FOR", "ROWS FOUND BY"]
         let keychain: String
-        let outcome: String
+        let outcome: Outcome
         let matches: Int?
+        /// The reason why it was not searched, as a sentence.
+        let reason: String?
+        /// The errors of damaged rows.
+        let damage: [String]
         let question: String?
         let plan: [String]
-        var cells: [String] { [keychain, outcome, question ?? "nothing", plan.joined(separator: "; ")] }
+
+        enum Outcome: String, Encodable {
+            case searched, skipped, failed
+        }
+
+        var cells: [String] {
+            let found = matches.map { "\($0) found" } ?? "\(outcome): \(reason ?? "")"
+            let text = ([found] + damage.map { "damaged: \($0)" }).joined(separator: "; ")
+            return [keychain, text, question ?? "nothing", plan.joined(separator: "; ")]
+        }
     }
 
     private struct Report: Encodable {
@@ -68,15 +81,14 @@ struct Explain: ParsableCommand {
     private static func list(_ names: [String]) -> String { names.isEmpty ? "none" : names.joined(separator: ", ") }
 
     private static func row(_ visit: Explanation.Visit, _ label: String?) -> VisitRow {
-        let (outcome, matches): (String, Int?) =
+        let (outcome, matches, reason): (VisitRow.Outcome, Int?, String?) =
             switch visit.outcome {
-            case .searched(let matches):
-                ((["\(matches) found"] + visit.damage.map { "damaged: \($0)" }).joined(separator: "; "), matches)
-            case .skipped(let reason): ("skipped: \(reason)", nil)
-            case .failed(let reason): ("failed: \(reason)", nil)
+            case .searched(let matches): (.searched, matches, nil)
+            case .skipped(let reason): (.skipped, nil, "\(reason)")
+            case .failed(let reason): (.failed, nil, "\(reason)")
             }
         return VisitRow(
-            keychain: label ?? visit.keychain, outcome: outcome, matches: matches, question: visit.question,
-            plan: visit.plan)
+            keychain: label ?? visit.keychain, outcome: outcome, matches: matches, reason: reason,
+            damage: visit.damage.map { "\($0)" }, question: visit.question, plan: visit.plan)
     }
 }

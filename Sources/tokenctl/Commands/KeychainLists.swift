@@ -82,7 +82,7 @@ struct ListKeychains: ParsableCommand {
             if let keychain = session.locals.first(where: { $0.path == target }) { return KeychainRow(keychain) }
             var row = KeychainRow(at: path)
             guard row.reason == nil else { return row }
-            row.state = "copy"
+            (row.state, row.isReadOnly) = ("copy", nil)
             row.reason = "another keychain of the list has the same items"
             return row
         }

@@ -73,7 +73,7 @@ struct ShowKeychainInfo: ParsableCommand {
         let facts = [
             TokenFact("File", info.keychain), TokenFact("State", info.isUnlocked ? "unlocked" : "locked"),
             TokenFact("Password", info.hasPassword.map { $0 ? "set" : "empty" } ?? "unknown"),
-            TokenFact("One guess costs", info.passwordCost ?? "unknown"),
+            TokenFact("One guess costs", info.passwordCost?.text ?? "unknown"),
         ]
         Listing.show(facts + (info.cards ?? []).map { TokenFact("Opened by", "\($0.card) (\($0.token))") })
     }

@@ -22,8 +22,29 @@ struct ListModules: ParsableCommand {
         let token: String?
         let label: String?
         let slot: String?
-        let note: String?
-        var cells: [String] { [module, label ?? "", slot ?? "", note ?? ""] }
+        let state: State
+        /// The reason why it is not used, as a sentence.
+        let reason: String?
+
+        enum State: String, Encodable {
+            case usable, empty, failed
+            /// The card is read without the module.
+            case bypassed
+            /// The configuration leaves the module out.
+            case leftOut
+        }
+
+        var cells: [String] {
+            let note =
+                switch state {
+                case .usable: ""
+                case .empty: "no token"
+                case .bypassed: "the card is read without it"
+                case .failed: reason ?? ""
+                case .leftOut: "not used: \(reason ?? "")"
+                }
+            return [module, label ?? "", slot ?? "", note]
+        }
     }
 
     func run() throws {
@@ -33,8 +54,8 @@ struct ListModules: ParsableCommand {
         if cards.module.isEmpty, !Modules.choice.isMade {
             rows += Modules.choice.p11Kit.modules().leftOut.map { module in
                 ModuleRow(
-                    module: module.name, path: nil, token: nil, label: nil, slot: nil,
-                    note: "not used: \(module.reason)")
+                    module: module.name, path: nil, token: nil, label: nil, slot: nil, state: .leftOut,
+                    reason: "\(module.reason)")
             }
         }
         try Listing.show(rows, json: output.json)
@@ -42,21 +63,23 @@ struct ListModules: ParsableCommand {
 
     private func rows(of module: ModuleKeychain) -> [ModuleRow] {
         let path = (module.module as? PKCS11Module)?.path
-        func row(_ token: String? = nil, _ label: String? = nil, _ slot: String? = nil, _ note: String? = nil)
-            -> ModuleRow
-        {
-            ModuleRow(module: module.name, path: path, token: token, label: label, slot: slot, note: note)
+        func row(_ state: ModuleRow.State, slot: String? = nil, reason: String? = nil) -> ModuleRow {
+            ModuleRow(
+                module: module.name, path: path, token: nil, label: nil, slot: slot, state: state, reason: reason)
         }
         do throws(KeychainError) {
             var rows: [ModuleRow] = []
             for token in try module.tokens() {
                 guard let identity = try token.identity() else { continue }
-                rows.append(row(identity.id.description, identity.label, token.name, nil))
+                rows.append(
+                    ModuleRow(
+                        module: module.name, path: path, token: identity.id.description, label: identity.label,
+                        slot: token.name, state: .usable, reason: nil))
             }
-            rows += try module.sharedReaders().map { row(nil, nil, $0, "the card is read without it") }
-            return rows.isEmpty ? [row(nil, nil, nil, "no token")] : rows
+            rows += try module.sharedReaders().map { row(.bypassed, slot: $0) }
+            return rows.isEmpty ? [row(.empty)] : rows
         } catch {
-            return [row(nil, nil, nil, "\(error)")]
+            return [row(.failed, reason: "\(error)")]
         }
     }
 }

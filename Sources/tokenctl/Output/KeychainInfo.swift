@@ -12,7 +12,7 @@ struct KeychainInfo: Encodable {
     var locksOnSleep: Bool?
     var lockInterval: UInt32?
     var hasPassword: Bool?
-    var passwordCost: String?
+    var passwordCost: PasswordCost?
     /// The cards that open it beside the password.
     var cards: [BindingRow]?
     var triesLeft: Int?
@@ -32,7 +32,7 @@ struct KeychainInfo: Encodable {
         locksOnSleep = settings?.locksOnSleep
         lockInterval = settings?.lockInterval
         hasPassword = attempt { () throws(KeychainError) in try opened.hasPassword }
-        passwordCost = attempt { () throws(KeychainError) in KeychainInfo.text(of: try opened.cost) }
+        passwordCost = attempt { () throws(KeychainError) in PasswordCost(try opened.cost) }
         attempt { () throws(KeychainError) in try opened.checkCardBindings() }
     }
 
@@ -57,12 +57,21 @@ struct KeychainInfo: Encodable {
         triesLeft = status.triesLeft
         lockInterval = try KeychainPreferences.own.pinTimeout()
     }
+}
 
-    /// The cost as text. The memory is 128 bytes times N times r (RFC 7914 §2).
-    private static func text(of cost: ScryptCost) -> String {
-        let (units, isTooMuch) = cost.n.multipliedReportingOverflow(by: UInt64(cost.r))
+/// What one guess at a keychain's password costs: the parameters of scrypt (RFC 7914 §2).
+struct PasswordCost: Encodable {
+    let n: UInt64
+    let r: UInt32
+    let p: UInt32
+
+    init(_ cost: ScryptCost) { (n, r, p) = (cost.n, cost.r, cost.p) }
+
+    /// The cost for people. The memory is 128 bytes times N times r.
+    var text: String {
+        let (units, isTooMuch) = n.multipliedReportingOverflow(by: UInt64(r))
         let memory = isTooMuch ? "" : ", \(units >> 13) MiB of memory"
-        return "scrypt N=\(cost.n) r=\(cost.r) p=\(cost.p)\(memory)"
+        return "scrypt N=\(n) r=\(r) p=\(p)\(memory)"
     }
 }
 
@@ -71,7 +80,10 @@ struct KeychainRow: Row {
     static let columns = ["KEYCHAIN", "KIND", "STATE", "WHERE"]
     let name: String
     let kind: String
-    var state: String
+    /// One word; nil for a token, whose PIN's state costs a command to the card.
+    var state: String?
+    /// Nil for a file that cannot be opened.
+    var isReadOnly: Bool?
     let location: String
     var uri: String?
     /// The module that shows the token; nil for cards and files.
@@ -79,27 +91,31 @@ struct KeychainRow: Row {
     /// The reason why the keychain cannot be searched.
     var reason: String?
     var cells: [String] {
-        [name, kind + (module.map { " (\($0))" } ?? ""), state, Directories.own.abbreviated(location)]
+        let states = [state, isReadOnly == true ? "read-only" : nil].compactMap { $0 }
+        return [
+            name, kind + (module.map { " (\($0))" } ?? ""), states.joined(separator: ", "),
+            Directories.own.abbreviated(location),
+        ]
     }
 }
 
 extension KeychainRow {
     init(_ identity: TokenIdentity, module: String?) {
         self.init(
-            name: identity.label, kind: module == nil ? "card" : "token", state: "read-only",
+            name: identity.label, kind: module == nil ? "card" : "token", isReadOnly: true,
             location: identity.id.description, uri: PKCS11URI(of: PKCS11URI.Token(identity)).description,
             module: module)
     }
 
     init(_ keychain: LocalKeychain) {
         let isUnlocked = (try? keychain.unlockFromSession()) ?? false
-        let state = (isUnlocked ? "unlocked" : "locked") + (keychain.isReadOnly ? ", read-only" : "")
         self.init(
-            name: keychain.name, kind: "file", state: state, location: keychain.path,
+            name: keychain.name, kind: "file", state: isUnlocked ? "unlocked" : "locked",
+            isReadOnly: keychain.isReadOnly, location: keychain.path,
             uri: PKCS11URI(of: PKCS11URI.Token(keychain.cryptokiName)).description)
         guard let damage = keychain.damage else { return }
         // The URI of a damaged file may be another keychain's.
-        (self.state, reason, uri) = (KeychainRow.state(damage), damage.description, nil)
+        (state, isReadOnly, reason, uri) = (KeychainRow.state(damage), nil, damage.description, nil)
     }
 
     /// A file, whether or not it exists.

@@ -54,14 +54,14 @@ enum Listing {
         }
     }
 
-    /// The facts for programs, the first of each name: `FASC-N` is `fascN`, `Valid until` is `validUntil`.
-    static func dictionary(_ facts: [TokenFact]) -> [String: String] {
-        Dictionary(facts.map { (key($0.name), $0.value) }) { first, _ in first }
-    }
-
-    private static func key(_ name: String) -> String {
-        let words = name.split { !$0.isLetter && !$0.isNumber }.map { $0.lowercased() }
-        return words.prefix(1).joined() + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+    /// The facts for programs. Lists of the same key are joined; of other values the first is taken.
+    static func dictionary(_ facts: [TokenFact]) -> [String: TokenFact.Plain] {
+        facts.reduce(into: [:]) { all, fact in
+            all.merge(fact.parts) { first, next in
+                guard case (.list(let words), .list(let more)) = (first, next) else { return first }
+                return .list(words + more)
+            }
+        }
     }
 
     /// Prints a value as JSON, its keys in alphabetical order.

@@ -33,6 +33,24 @@ import TokenKit
                 == ["Card capability identifier: A00000007950495620322E332E3220636172642020"])
     }
 
+    @Test func `Programs get words and numbers by keys that stay`() throws {
+        func parts(_ container: PIVContainer, _ content: [UInt8]) throws -> [String: TokenFact.Plain] {
+            try container.facts(of: content).reduce(into: [:]) { $0.merge($1.parts) { first, _ in first } }
+        }
+        #expect(
+            try parts(.discovery, Fixture.discovery)
+                == ["pinPolicy": .list(["application"]), "primaryPIN": .text("application")])
+        let history = try parts(.keyHistory, Fixture.keyHistoryWithURL)
+        #expect(history["retiredKeysOnCard"] == .number(2) && history["retiredKeysElsewhere"] == .number(3))
+        #expect(history.keys.sorted() == ["retiredKeysElsewhere", "retiredKeysOnCard", "retiredKeysURL"])
+        #expect(
+            try parts(.securityObject, Fixture.securityObject) == [
+                "signedContainers": .list(["3000", "6030", "6010", "3001"]), "signedDataLength": .number(3),
+            ])
+        #expect(try parts(.printedInformation, Fixture.printed)["name"] == .text("Golden PIV"))
+        #expect(try parts(.chuid, Fixture.chuid)["expires"] == .text("2032-12-02"))
+    }
+
     @Test(arguments: [PIVContainer.authenticationCertificate, .retiredCertificate(20), .secureMessagingSigner])
     func aCertificateTellsWhoseItIs(container: PIVContainer) throws {
         let content = TLV(0x70, Fixture.certificate).encoded() + TLV(0x71, [0x00]).encoded() + [0xFE, 0x00]
