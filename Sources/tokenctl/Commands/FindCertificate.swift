@@ -72,10 +72,10 @@ struct FindCertificate: ParsableCommand {
 }
 
 extension Certificate {
-    /// The last day of validity, with a remark if the certificate has expired or is not valid yet.
+    /// The last day of validity, with a remark if the certificate has expired; the first day, if it is not valid yet.
     func validity(at now: Int64) -> String {
+        if now < notBefore { return "not before \(notBeforeText.prefix(10))" }
         let end = String(notAfterText.prefix(10))
-        if now < notBefore { return "\(end), not valid before \(notBeforeText.prefix(10))" }
         return isValid(at: now) ? end : "\(end), expired"
     }
 }

@@ -106,14 +106,32 @@ struct FindIdentity: ParsableCommand {
         let isValid: Bool
         let reference: String
         let uri: String?
-        /// The certificate's fault by its name in CDSA, which scripts look for.
-        let fault: String?
+        let fault: Fault?
+
+        enum Fault {
+            case expired, notValidYet
+
+            /// The name in CDSA, which scripts look for.
+            var code: String {
+                switch self {
+                case .expired: "CSSMERR_TP_CERT_EXPIRED"
+                case .notValidYet: "CSSMERR_TP_CERT_NOT_VALID_YET"
+                }
+            }
+
+            var text: String {
+                switch self {
+                case .expired: "expired"
+                case .notValidYet: "not valid yet"
+                }
+            }
+        }
 
         /// - Parameter wherever: whether the line says where the key is, which `security` does not, if the terminal is wide enough.
         func line(_ number: Int, wherever: Bool) -> String {
             let start = "  \(number)) \(sha1) \""
             let name = DisplayText.line(commonName ?? subject)
-            let fault = fault.map { " (\($0))" } ?? ""
+            let fault = fault.map { " (\(Terminal.width == nil ? $0.code : $0.text))" } ?? ""
             let place = wherever ? DisplayText.line(" [\(key) on \(keyKeychain)]") : ""
             let room = Terminal.width.map { $0 - TextWidth.columns(of: start + "\"") }
             let whole = Found.fitting([name, fault, place], into: room)
@@ -125,10 +143,11 @@ struct FindIdentity: ParsableCommand {
         /// The minimum width of a place, below which it says nothing.
         private static let leastPlace = 12
 
+        /// - Parameter texts: the name, the fault, which is cut last, and the place.
         private static func fitting(_ texts: [String], into room: Int?) -> [String] {
             guard let room else { return texts }
             let widths = texts.map { TextWidth.columns(of: $0) }
-            let fitting = TextWidth.fitting(widths, into: room, headings: texts.map { _ in 0 })
+            let fitting = TextWidth.fitting(widths, into: room, headings: texts.map { _ in 0 }, whole: [1])
             return zip(texts, fitting).map { TextWidth.cut($0, to: $1) }
         }
 
@@ -205,7 +224,7 @@ struct FindIdentity: ParsableCommand {
             name.map({ policy.isName($0, of: certificate) }) ?? true
         else { return nil }
         let now = Clock.now
-        let fault = now < certificate.notBefore ? "CSSMERR_TP_CERT_NOT_VALID_YET" : "CSSMERR_TP_CERT_EXPIRED"
+        let fault: Found.Fault = now < certificate.notBefore ? .notValidYet : .expired
         let isValid = certificate.isValid(at: now)
         return Found(
             sha1: (try? Hex.encode(certificate.fingerprint(.sha1))) ?? "", commonName: certificate.commonName,
