@@ -80,8 +80,20 @@ package struct PINQuestion {
         }
     }
 
-    /// Asks once. Where no person can be asked, no command is sent to the card either.
+    /// Asks until the answer has the form that the card takes. Where no person can be asked, no command is sent to the card either.
     mutating func ask() throws(KeychainError) -> PIN {
+        while true {
+            let pin = try askOnce()
+            do throws(TokenError) {
+                if pin.origin == .given { try slot.checkFormat(of: pin, as: kind, at: insertion) }
+                return pin
+            } catch {
+                try answer(failedWith: error)
+            }
+        }
+    }
+
+    private mutating func askOnce() throws(KeychainError) -> PIN {
         refusal = nil
         if kind == .pin { try authentication.checkNotRefused(.pin) }
         let purpose: PromptRequest.Purpose = kind == .pin ? .pin : .unblockingKey

@@ -54,16 +54,21 @@ struct TokenKeychainKey: TokenObjectKey {
 }
 
 extension TokenKeychainKey {
-    /// Asks for no PIN that is typed on the reader or the token, which would present it at once.
+    /// Presents a PIN that counts for several uses. One that counts for the next use alone is asked for, and not where it
+    /// is typed on the reader or the token, which present it at once.
     func askAhead(use: String, authentication: AuthenticationContext) throws(KeychainError) {
-        guard key.pinPolicy != .never, !authentication.hasCredential(.pin),
-            !slot.pinRules(at: insertion).isTypedOnToken, !slot.takesTypedPIN(at: insertion)
-        else { return }
+        guard key.pinPolicy != .never else { return }
+        var question = self.question(use, authentication)
         if key.pinPolicy == .once {
             let status = try? slot.status(of: .pin, at: insertion, isBeforePIN: false)
             if status?.isVerified == true { return }
+            return try question.present { (pin, lastTry) throws(TokenError) in
+                try slot.verify(pin, lastTry: lastTry, at: insertion)
+                // Kept for a card that has forgotten it by then.
+                if pin.origin == .given { authentication.setCredential(pin.secret.clone(), .pin) }
+            }
         }
-        var question = self.question(use, authentication)
+        guard !slot.pinRules(at: insertion).isTypedOnToken, !slot.takesTypedPIN(at: insertion) else { return }
         authentication.setCredential(try question.ask().secret.clone(), .pin)
     }
 

@@ -63,12 +63,22 @@ import VirtualCard
         #expect(verifies(desk, "654321"))
     }
 
-    @Test func `An old PIN of the wrong form is asked for again, and the new one kept`() throws {
+    @Test func `An old PIN of the wrong form is asked for again at its own field`() throws {
         let desk = try Desk()
-        let person = TypesInTurn("12", "654321", "123456")
+        let person = TypesInTurn("12", "123456", "654321")
         try desk.token.change(.pin, authentication: context(person))
-        #expect(person.requests.map(\.purpose) == [.pin, .newPIN, .pin])
+        #expect(person.requests.map(\.purpose) == [.pin, .pin, .newPIN])
+        #expect(person.requests[1].failure == "a PIN has six to eight characters; nothing was sent to the card")
+        #expect(desk.pinsSent == 1)
         #expect(verifies(desk, "654321"))
+    }
+
+    @Test func `An unblocking key of the wrong form is asked for again at its own field`() throws {
+        let desk = try Desk(TestCard(pinTries: 0))
+        let person = TypesInTurn("12", "12345678", "654321")
+        try desk.token.unblock(authentication: context(person))
+        #expect(person.requests.map(\.purpose) == [.unblockingKey, .unblockingKey, .newPIN])
+        #expect(desk.pinsSent == 1)
     }
 
     @Test func `Unblocking asks for a new PIN of the wrong form again`() throws {

@@ -132,10 +132,50 @@ import VirtualCard
         let key = try desk.key("9A")
         try key.askAhead(use: "sign it", authentication: context)
         #expect(person.requests.map(\.sentence) == ["PIN for 'Desk Reader' to sign it with key 9A, 3 tries left"])
-        #expect(desk.pinsSent == 0)
+        #expect(desk.pinsSent == 1)
         _ = try key.sign(context)
         #expect(person.requests.count == 1)
         #expect(desk.pinsSent == 1)
+    }
+
+    @Test func `A wrong PIN that counts for several uses is found ahead of long work`() throws {
+        let desk = try Desk()
+        let person = TypesInTurn("12", "000000", "123456")
+        let context = context(person)
+        try desk.key("9A").askAhead(use: "sign it", authentication: context)
+        #expect(person.requests.count == 3)
+        #expect(desk.pinsSent == 2)
+        let given = self.context(AnswersByScript("000001"))
+        #expect(throws: KeychainError(.authFailed)) {
+            try Desk().key("9A").askAhead(use: "sign it", authentication: given)
+        }
+    }
+
+    @Test func `A card that forgot the PIN during long work asks nobody again`() throws {
+        let desk = try Desk()
+        let person = TypesInTurn("123456")
+        let context = context(person)
+        let key = try desk.key("9A")
+        try key.askAhead(use: "sign it", authentication: context)
+        try desk.token.logOut()
+        _ = try key.sign(context)
+        #expect(person.requests.count == 1)
+        #expect(desk.pinsSent == 2)
+    }
+
+    @Test(arguments: ["9A", "9C"]) func `A PIN of an impossible form is found ahead of long work`(key: String) throws {
+        let desk = try Desk()
+        let given = context(NoPrompter())
+        given.setCredential(.of("12"), .pin)
+        #expect(throws: KeychainError(.authFailed)) {
+            try desk.key(key).askAhead(use: "sign it", authentication: given)
+        }
+        let script = AnswersByScript("12")
+        #expect(throws: KeychainError(.authFailed)) {
+            try desk.key(key).askAhead(use: "sign it", authentication: context(script))
+        }
+        #expect(script.timesAsked == 1)
+        #expect(desk.pinsSent == 0)
     }
 
     @Test func theQuestionSaysWhatForAndWhere() throws {
