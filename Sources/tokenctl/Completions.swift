@@ -15,13 +15,18 @@ enum Completions {
 
     static var keys: CompletionKind { .custom { _, _, _ in offered(keyNames()) } }
 
-    /// The names that are one plain word in every shell: bash expands offered words, and a card's label or a file's
-    /// name may be a command.
+    /// The names that every shell quotes on the command line, whatever its settings, in the form in which it takes them. A card's
+    /// label or a file's name may be a command: names with characters that a shell expands are left out.
     static func offered(_ names: [String], in shell: CompletionShell? = .requesting) -> [String] {
-        let isPlain: (String) -> Bool = { $0.wholeMatch(of: /[A-Za-z0-9\/][A-Za-z0-9._:@%+\/-]*/) != nil }
-        let plain = Set(names.filter(isPlain)).sorted()
+        let isSafe: (String) -> Bool = { $0.wholeMatch(of: /[\p{L}\p{N}\/][\p{L}\p{N} ._:@%+,='()&#\/-]*/) != nil }
+        let safe = Set(names.filter(isSafe)).sorted()
+        return switch shell {
+        // bash expands the words that it is given, and quotes the one that is chosen.
+        case .bash: safe.map(ShellText.quoted)
         // zsh takes the text after a colon for a description.
-        return shell == .zsh ? plain.map { $0.replacing(":", with: "\\:") } : plain
+        case .zsh: safe.map { $0.replacing(":", with: "\\:") }
+        default: safe
+        }
     }
 
     private static func names(ofKeychains preferences: KeychainPreferences) -> [String] {
