@@ -20,15 +20,54 @@ import Testing
         let examples = lines.filter { $0.hasPrefix(".It Ic tokenctl ") }.map {
             String($0.dropFirst(16)).replacing(#"\-"#, with: "-")
         }
-        var commands: Set<String> = []
+        var commands: Set<[String]> = []
         for example in examples {
             let words = try #require(CommandWords.split(example))
-            commands.insert(words[0])
+            commands.insert(path(words, below: Tokenctl.self))
             #expect(throws: Never.self, "\(example)") {
                 _ = try Tokenctl.parseAsRoot(ArgumentForms.expanded(CommandName.completed(words)))
             }
         }
-        #expect(Set(CommandName.all).subtracting(commands) == [])
+        #expect(Set(leaves(below: Tokenctl.self)).subtracting(commands) == [])
+    }
+
+    /// The names of a command and its subcommands at the beginning of some words.
+    private func path(_ words: [String], below command: any ParsableCommand.Type) -> [String] {
+        guard let name = words.first,
+            let next = command.configuration.subcommands.first(where: { $0._commandName == name })
+        else { return [] }
+        return [name] + path(Array(words.dropFirst()), below: next)
+    }
+
+    /// The paths of all commands without subcommands.
+    private func leaves(below command: any ParsableCommand.Type) -> [[String]] {
+        let subcommands = command.configuration.subcommands
+        return subcommands.isEmpty
+            ? [[]]
+            : subcommands.flatMap { next in
+                leaves(below: next).map { [next._commandName] + $0 }
+            }
+    }
+
+    @Test func `Every variable that the sources read is in ENVIRONMENT`() throws {
+        let start = try #require(lines.firstIndex(of: ".Sh ENVIRONMENT"))
+        let end = try #require(lines.firstIndex(of: ".Sh FILES"))
+        let explained = Set(
+            lines[start..<end].filter { $0.hasPrefix(".It Ev ") }
+                .flatMap { $0.dropFirst(7).split(separator: " ").filter { $0 != "," }.map(String.init) })
+        let folder = Program.packageRoot.appending(path: "Sources")
+        let paths = try #require(FileManager.default.enumerator(atPath: folder.path())).compactMap { $0 as? String }
+        var read: Set<String> = []
+        for path in paths where path.hasSuffix(".swift") {
+            let text = try String(contentsOf: folder.appending(path: path), encoding: .utf8)
+            read.formUnion(
+                text.matches(of: /[vV]ariable\("([A-Z_]+)"\)|"(TOKENKIT_[A-Z0-9_]+)"/).compactMap {
+                    ($0.1 ?? $0.2).map(String.init)
+                })
+        }
+        #expect(read.count > 10)
+        // Its prefix stands for all of them.
+        #expect(read.subtracting(explained) == [])
     }
 
     @Test func `Every exit status is explained`() {
