@@ -77,7 +77,7 @@ import VirtualCard
     }
 
     @Test(arguments: [CardProfile.pivAppletMetadata, .canoKey, .generic])
-    func aSignatureWithoutAPINCostsFiveCommandsOnAKnownCard(profile: CardProfile) throws {
+    func aSignatureWithoutAPINCostsThreeCommandsWithP256AndFiveWithRSAOnAKnownCard(profile: CardProfile) throws {
         for (algorithm, count) in [(CardAlgorithm.p256, 3), (.rsa2048, 5)] {
             let cost = try commands(algorithm, profile) { module in
                 let session = try module.session()

@@ -16,7 +16,7 @@ enum {
     properties = SCARD_CTL_CODE(0x330000 + FEATURE_GET_TLV_PROPERTIES),
 };
 
-/* pcscd copies it to where it finds no other reader's driver. */
+/* A function of vpcd's driver, which Scripts/private-pcscd copies to this path. */
 static void *vpcd(const char *name) {
     static void *library;
     if (!library) library = dlopen("/run/vpcd.so", RTLD_NOW | RTLD_LOCAL);
