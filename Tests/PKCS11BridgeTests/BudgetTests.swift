@@ -76,6 +76,26 @@ import VirtualCard
         #expect(pins == 1)
     }
 
+    /// The program takes the objects from the host, which has just read them for another program.
+    @Test(
+        arguments: [CardProfile.yubiKey54, .yubiKey57, .pivAppletMetadata, .canoKey, .pivApplet, .generic],
+        [CardAlgorithm.p256, .rsa2048])
+    func aSignatureRightAfterAnotherProgramsListingCostsNoMore(
+        profile: CardProfile, algorithm: CardAlgorithm
+    ) throws {
+        for id in [UInt8(1), 2] {
+            let reader = VirtualReader(card: try Cards.plain(algorithm, profile))
+            let known = KnownCards { _ in CardInsertion(changeCount: reader.occupancy.changeCount) }
+            let first = try TestModule(reader, knownCards: known)
+            try list(first)
+            let second = try TestModule(reader, sharing: first, knownCards: known)
+            reader.clearLog()
+            try sign(second, algorithm, id: id)
+            #expect(reader.log.count <= (algorithm == .p256 ? 6 : 8), "\(reader.log)")
+            #expect(reader.pinsSent == 1)
+        }
+    }
+
     @Test(arguments: [CardProfile.pivAppletMetadata, .canoKey, .generic])
     func aSignatureWithoutAPINCostsThreeCommandsWithP256AndFiveWithRSAOnAKnownCard(profile: CardProfile) throws {
         for (algorithm, count) in [(CardAlgorithm.p256, 3), (.rsa2048, 5)] {

@@ -41,6 +41,11 @@ extension PIVToken {
         return identity(id: id, serialNumber: try serialNumber(&card))
     }
 
+    /// Keeps the identifier alone, by which the rest of the identity is recalled or read.
+    public mutating func identify(as identity: TokenIdentity) {
+        knowledge.identity = knowledge.identity ?? identity.id
+    }
+
     /// The identity, if it has been read.
     var knownIdentity: TokenIdentity? {
         if let remembered = knowledge.rememberedIdentity { return withVersion(remembered) }

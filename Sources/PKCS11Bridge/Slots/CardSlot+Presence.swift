@@ -54,6 +54,8 @@ extension CardSlot {
         // The card may have been exchanged meanwhile.
         guard isIn(card) else { return try connection(&state) }
         state.card?.insertion = insertion
+        // Another program has read the card. Its driver finds what it remembers of the card by the identity.
+        if let identity = card.identity { slot.identify(as: identity, at: insertion) }
         return insertion
     }
 

@@ -131,6 +131,7 @@ final class ModuleTokenSlot: TokenBackend {
     func pinRules(at insertion: TokenInsertion) -> PINRules { known(at: insertion)?.pinRules ?? PINRules() }
     func checkFormat(of pin: borrowing PIN, as kind: PINKind, at insertion: TokenInsertion) {}
     func takesTypedPIN(at insertion: TokenInsertion) -> Bool { false }
+    func identify(as identity: TokenIdentity, at insertion: TokenInsertion) {}
     func selection(ofCryptokiID id: [UInt8], at insertion: TokenInsertion) -> TokenSelection? { .all }
 
     func knownFacts(at insertion: TokenInsertion) -> KnownTokenFacts? {

@@ -54,6 +54,10 @@ public protocol TokenBackend: AnyObject, Sendable {
     /// Whether the PIN of the token that was there at `insertion` can be typed on the reader's own keys.
     func takesTypedPIN(at insertion: TokenInsertion) -> Bool
 
+    /// Tells the driver which token was there at `insertion`, where another reading of that token has shown it. The driver then
+    /// uses the facts that it remembers of the token. Nothing is sent.
+    func identify(as identity: TokenIdentity, at insertion: TokenInsertion)
+
     // MARK: Reading
 
     /// Connects to the inserted token.

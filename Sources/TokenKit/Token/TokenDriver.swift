@@ -67,6 +67,9 @@ public protocol Token: Sendable {
     /// Identifies the token.
     mutating func identity(_ card: inout CardTransaction) throws(TokenError) -> TokenIdentity
 
+    /// Takes the identity from another reading of the token. Nothing is sent.
+    mutating func identify(as identity: TokenIdentity)
+
     /// The selected objects. Objects that were read are not read again.
     mutating func inventory(
         _ selection: TokenSelection, _ card: inout CardTransaction
@@ -155,6 +158,7 @@ extension Token {
     public var pinRules: PINRules { PINRules() }
     public func selection(ofCryptokiID id: [UInt8]) -> TokenSelection? { .all }
     public var bindingKey: TokenObjectID? { nil }
+    public mutating func identify(as identity: TokenIdentity) {}
     public func checkFormat(of pin: borrowing PIN, as kind: PINKind) throws(TokenError) {}
     public mutating func proofKey(_ card: inout CardTransaction) throws(TokenError) -> ProofKey? { nil }
     public mutating func prove(_ key: ProofKey, _ card: inout CardTransaction) throws(TokenError) {

@@ -1,4 +1,5 @@
 public import SecureBytes
+internal import Synchronization
 
 // A card in a reader as a token: each call is one transaction.
 extension TokenSlot: TokenBackend {
@@ -8,6 +9,12 @@ extension TokenSlot: TokenBackend {
         try read(since: arrival) { (token, card, insertion) throws(TokenError) in
             let identity = identifying ? try token.identity(&card) : nil
             return TokenArrival(insertion, identity, KnownTokenFacts(token))
+        }
+    }
+
+    public func identify(as identity: TokenIdentity, at insertion: TokenInsertion) {
+        state.withLock { state in
+            if state.insertion == insertion { state.token?.identify(as: identity) }
         }
     }
 
