@@ -1,4 +1,7 @@
 import CCryptoki
+import HostAPI
+import KeychainModel
+import SecureBytes
 import TestSupport
 import Testing
 import TokenKit
@@ -8,13 +11,23 @@ import VirtualCard
 
 /// The number of card commands for the jobs of programs. Each one takes a real card between 10 and 50 milliseconds.
 @Suite struct BudgetTests {
+    /// A person who types the PIN.
+    private struct TypesPIN: Prompter {
+        var canAsk: Bool { true }
+        var canAskAgain: Bool { true }
+        func ask(_ request: PromptRequest) throws(KeychainError) -> Secret { .of("123456") }
+        func confirm(_ question: String) throws(KeychainError) -> Bool { false }
+    }
+
     /// The calls of `pkcs11-tool --login --sign --id 01`, and with `--id 02`, whose key needs a login for each use.
-    private func sign(_ module: TestModule, _ algorithm: CardAlgorithm, id: UInt8 = 1) throws {
+    private func sign(
+        _ module: TestModule, _ algorithm: CardAlgorithm, id: UInt8 = 1, pin: String? = "123456"
+    ) throws {
         let slot = try #require(module.slots.first)
         _ = try module.cryptoki.tokenInfo(slot)
         let session = try module.cryptoki.openSession(slot, flags: CKF_SERIAL_SESSION)
         _ = try module.cryptoki.tokenInfo(slot)
-        try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
+        try module.cryptoki.logIn(session, CKU_USER, pin: pin.map { Secret.of($0) })
         let key = try module.key(session, [id])
         let wantsLogin = try module.value(session, key, CKA_ALWAYS_AUTHENTICATE) == [1]
         let mechanism = algorithm == .p256 ? CKM_ECDSA : CKM_SHA256_RSA_PKCS
@@ -94,6 +107,29 @@ import VirtualCard
             #expect(reader.log.count <= (algorithm == .p256 ? 6 : 8), "\(reader.log)")
             #expect(reader.pinsSent == 1)
         }
+    }
+
+    /// A person who is asked by the module. The tries are asked for when the program looks at the token, and again with the answer,
+    /// since other programs may have used some while the person typed. The question itself shows what the card told the program, for
+    /// a second, and costs no command. On a card without metadata, PIV is confirmed before the tries are asked for: an answer to
+    /// VERIFY does not show which application gave it.
+    @Test(
+        arguments: [
+            (CardProfile.yubiKey54, 6), (.pivAppletMetadata, 6), (.canoKey, 6), (.generic, 7), (.pivApplet, 7),
+        ],
+        [(CardAlgorithm.p256, 0), (.rsa2048, 2)])
+    func aSignatureOfAPersonWhoIsAskedCostsOneQuestionMore(
+        card: (profile: CardProfile, count: Int), key: (algorithm: CardAlgorithm, continuations: Int)
+    ) throws {
+        let reader = VirtualReader(card: try Cards.plain(key.algorithm, card.profile))
+        let first = try TestModule(reader)
+        try list(first)
+        let policy = PromptPolicy(prompter: TypesPIN())
+        let module = try TestModule(reader, promptPolicy: policy, sharing: first)
+        reader.clearLog()
+        try sign(module, key.algorithm, pin: nil)
+        #expect(reader.log.count <= card.count + key.continuations, "\(reader.log)")
+        #expect(reader.pinsSent == 1)
     }
 
     @Test(arguments: [CardProfile.pivAppletMetadata, .canoKey, .generic])

@@ -33,6 +33,9 @@ public struct PINSession: Sendable {
     private var isCurrent = false
     private var tries: [PINKind: Tries] = [:]
 
+    /// The time at which the card last told the tries.
+    private var timeOfTries: [PINKind: ContinuousClock.Instant] = [:]
+
     /// The fingerprints of the last right values.
     private var right: [PINKind: [UInt8]] = [:]
     private var rejected: RejectedPINs?
@@ -61,7 +64,15 @@ public struct PINSession: Sendable {
     /// Notes the tries that the card has told.
     public mutating func learn(_ tries: Tries, of kind: PINKind) {
         self.tries[kind] = tries
+        timeOfTries[kind] = .now
         isCurrent = true
+    }
+
+    /// The number of remaining tries, where the card has told it within the last second. It is for people who are asked for the
+    /// PIN; before the answer is sent, the card is asked again.
+    func triesJustTold(of kind: PINKind) -> Int? {
+        guard let time = timeOfTries[kind], .now - time < .seconds(1) else { return nil }
+        return triesLeft(of: kind)
     }
 
     /// Whether the tries must be asked for before a value is sent.

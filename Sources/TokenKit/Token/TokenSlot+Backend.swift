@@ -107,7 +107,10 @@ extension TokenSlot: TokenBackend {
         of kind: PINKind, at insertion: TokenInsertion, isBeforePIN: Bool
     ) throws(TokenError) -> PINStatus {
         try perform(at: insertion) { (token, card) throws(TokenError) in
-            if isBeforePIN { try token.checkBeforePIN(&card) }
+            if isBeforePIN {
+                try token.checkBeforePIN(&card)
+                if let tries = token.pins.triesJustTold(of: kind) { return PINStatus(triesLeft: tries) }
+            }
             return try token.status(of: kind, &card)
         }
     }
