@@ -32,6 +32,11 @@ public protocol Prompter: Sendable {
     /// Shows a message that wants no answer, where there is a place for it.
     func tell(_ message: String)
 
+    /// Shows a message for as long as it is true.
+    ///
+    /// - Returns: a function that takes the message away, where it does not simply stay; nil where there is no place for a message.
+    func show(_ message: String) -> (@Sendable () -> Void)?
+
     /// The other ways to give the answer, for the error of a question that cannot be asked: a program has other ways than a command.
     var alternative: String { get }
 }
@@ -47,6 +52,11 @@ extension Prompter {
     public var canConfirm: Bool { canAskAgain }
 
     public func tell(_ message: String) {}
+
+    public func show(_ message: String) -> (@Sendable () -> Void)? {
+        tell(message)
+        return {}
+    }
 
     public var alternative: String { KeychainError.waysOfPrograms }
 }

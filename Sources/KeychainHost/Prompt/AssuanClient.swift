@@ -42,6 +42,17 @@ final class AssuanClient {
         child.end()
     }
 
+    /// Ends the program while it shows something to a person.
+    var stop: @Sendable () -> Void {
+        { [child] in
+            child.interrupt()
+            child.end()
+        }
+    }
+
+    /// Sends a command, and does not wait for its answer.
+    func begin(_ name: String) throws(KeychainError) { try child.write(Array(name.utf8) + [0x0A]) }
+
     /// Sends a command whose answer carries no data. Its argument is shown as one line, without control characters.
     func command(_ name: String, _ argument: String) throws(KeychainError) {
         try child.write(AssuanClient.line(name, DisplayText.line(argument)))
@@ -50,14 +61,14 @@ final class AssuanClient {
 
     /// Sends a command that a person answers with yes or no, for however long that takes.
     func question(_ name: String) throws(KeychainError) {
-        try child.write(Array(name.utf8) + [0x0A])
+        try begin(name)
         _ = try answer(within: nil)
     }
 
     /// Sends a command that a person answers with a secret, for however long that takes.
     func secret(_ name: String) throws(KeychainError) -> Secret {
         hasRepeated = false
-        try child.write(Array(name.utf8) + [0x0A])
+        try begin(name)
         return try answer(within: nil)
     }
 

@@ -24,7 +24,7 @@ public struct PinentryPrompter: Prompter {
     /// Starts the program to find out, until that has succeeded once.
     public var canAsk: Bool {
         if trial.hasSucceeded.load(ordering: .relaxed) { return true }
-        guard let assuan = try? begin() else { return false }
+        guard let assuan = try? begin(on: place.terminal) else { return false }
         assuan.end()
         return true
     }
@@ -74,6 +74,21 @@ public struct PinentryPrompter: Prompter {
         }
     }
 
+    /// Shows the message in a window, as `ssh` does with its askpass, where the person is not at a terminal. A program that needs a
+    /// terminal for it is not used: it would take the terminal from the program that waits.
+    public func show(_ message: String) -> (@Sendable () -> Void)? {
+        guard place.hasDisplay, !place.isAtTerminal, let assuan = try? begin(on: nil) else { return nil }
+        do throws(KeychainError) {
+            try assuan.command("SETTITLE", place.program)
+            try assuan.command("SETDESC", message)
+            try assuan.begin("MESSAGE")
+        } catch {
+            assuan.end()
+            return nil
+        }
+        return assuan.stop
+    }
+
     /// Talks to the program. Restores the terminal when this returns, and when a signal ends the process meanwhile.
     private func conversing<Result: ~Copyable>(
         _ body: (AssuanClient) throws(KeychainError) -> Result
@@ -85,16 +100,18 @@ public struct PinentryPrompter: Prompter {
             terminal?.restore()
             signals.release()
         }
-        let assuan = try begin(unless: signals)
+        let assuan = try begin(on: place.terminal, unless: signals)
         defer { assuan.end() }
         return try body(assuan)
     }
 
-    private func begin(unless signals: HeldSignals? = nil) throws(KeychainError) -> AssuanClient {
+    private func begin(
+        on terminal: String?, unless signals: HeldSignals? = nil
+    ) throws(KeychainError) -> AssuanClient {
         let assuan = try AssuanClient(
             program: program, environment: place.environment, patience: patience, unless: signals)
         // An option that the program does not know is left out.
-        if let terminal = place.terminal { try? assuan.command("OPTION", "ttyname=\(terminal)") }
+        if let terminal { try? assuan.command("OPTION", "ttyname=\(terminal)") }
         let options = [
             ("ttytype", ["TERM"]), ("lc-ctype", ["LC_ALL", "LC_CTYPE", "LANG"]), ("display", ["DISPLAY"]),
         ]

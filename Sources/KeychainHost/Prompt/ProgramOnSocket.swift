@@ -6,7 +6,7 @@ internal import SecureBytes
 /// A program whose standard input and output are sockets of this process.
 ///
 /// One socket pair serves both directions; closing it tells the program that it is not needed any more.
-final class ProgramOnSocket {
+final class ProgramOnSocket: Sendable {
     private let name: String
     private let process: pid_t
     private let socket: Int32
@@ -53,8 +53,8 @@ final class ProgramOnSocket {
     /// Closes the socket and waits for the program's end; a program that does not end is killed.
     func end() {
         close(socket)
-        // A program that is asking a person does not look at its socket; the signal lets it restore the terminal.
-        if wasInterrupted { kill(process, SIGTERM) }
+        // The signal lets the program restore the terminal.
+        if wasInterrupted { interrupt() }
         for _ in 0..<ProgramOnSocket.looks {
             if hasEnded(WNOHANG) { return }
             usleep(ProgramOnSocket.timeBetweenLooks)
@@ -75,6 +75,9 @@ final class ProgramOnSocket {
             return result != 0
         }
     }
+
+    /// Asks the program to end. One that shows something to a person does not look at its socket.
+    func interrupt() { kill(process, SIGTERM) }
 
     func write(_ bytes: [UInt8]) throws(KeychainError) {
         do throws(SystemError) { try Descriptor.send(bytes.span, to: socket) } catch { throw ended }

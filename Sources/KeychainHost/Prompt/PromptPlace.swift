@@ -9,6 +9,9 @@ public struct PromptPlace: Sendable {
     /// The name of the program that wants the answer.
     let program: String
 
+    /// Whether the program is in the foreground of its terminal, so that the person looks there.
+    let isAtTerminal: Bool
+
     /// The variables of the program's environment; nil for this process, which reads its own.
     private let variables: [String: String]?
 
@@ -16,9 +19,13 @@ public struct PromptPlace: Sendable {
     ///   - terminal: its path.
     ///   - process: the process of the program that wants the answer.
     ///   - variables: of an environment; nil for this process's.
-    package init(terminal: String?, process: Int32 = getpid(), variables: [String: String]? = nil) {
+    ///   - isAtTerminal: whether the program is in the foreground of its terminal; by default where there is one.
+    package init(
+        terminal: String?, process: Int32 = getpid(), variables: [String: String]? = nil, isAtTerminal: Bool? = nil
+    ) {
         program = Executable.name(of: process)
         self.terminal = terminal
+        self.isAtTerminal = isAtTerminal ?? (terminal != nil)
         self.variables = variables
     }
 
@@ -28,7 +35,8 @@ public struct PromptPlace: Sendable {
     ///   - process: the process, whose controlling terminal is looked up.
     ///   - variables: of its environment.
     package init(process: Int32, variables: [String: String]) {
-        self.init(terminal: PromptPlace.terminal(of: process), process: process, variables: variables)
+        let (terminal, isInForeground) = PromptPlace.terminal(of: process)
+        self.init(terminal: terminal, process: process, variables: variables, isAtTerminal: isInForeground)
     }
 
     /// The place of this process. Its terminal has a name only where one of the standard streams is a terminal.
@@ -38,7 +46,7 @@ public struct PromptPlace: Sendable {
                 return PromptPlace(terminal: unsafe String(cString: name), variables: nil)
             }
         }
-        return PromptPlace(terminal: nil, variables: nil)
+        return PromptPlace(terminal: nil, isAtTerminal: terminal(of: getpid()).isInForeground)
     }
 
     /// The terminal's path for a prompt of this process's own, without pinentry.
@@ -50,6 +58,9 @@ public struct PromptPlace: Sendable {
         return value.flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// Whether there is a desktop for windows.
+    var hasDisplay: Bool { ["DISPLAY", "WAYLAND_DISPLAY"].contains { variable($0) != nil } }
+
     /// The environment of a program that asks there, such as pinentry: this process's own environment is not passed on,
     /// since it may have secrets.
     var environment: [String: String] {
@@ -57,19 +68,20 @@ public struct PromptPlace: Sendable {
         return ofPerson.merging(["PATH": Environment.standardPath]) { $1 }
     }
 
-    /// The controlling terminal of a process, by the device in proc(5)'s `stat`, field 7.
-    static func terminal(of process: Int32) -> String? {
+    /// The controlling terminal of a process, by the device in proc(5)'s `stat`, field 7, and whether the process's group, field 5,
+    /// is the one in its foreground, field 8.
+    static func terminal(of process: Int32) -> (path: String?, isInForeground: Bool) {
         let descriptor = unsafe open("/proc/\(process)/stat", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
+        guard descriptor >= 0 else { return (nil, false) }
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: 1024)
         let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
         let text = String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
         // The program's name, in brackets, may have anything in it.
-        guard let end = text.lastIndex(of: ")") else { return nil }
+        guard let end = text.lastIndex(of: ")") else { return (nil, false) }
         let fields = text[text.index(after: end)...].split(separator: " ")
-        guard fields.count > 4, let device = UInt32(fields[4]), device != 0 else { return nil }
-        return path(major: device >> 8 & 0xFFF, minor: device & 0xFF | device >> 12 & 0xFFF00)
+        guard fields.count > 5, let device = UInt32(fields[4]), device != 0 else { return (nil, false) }
+        return (path(major: device >> 8 & 0xFFF, minor: device & 0xFF | device >> 12 & 0xFFF00), fields[2] == fields[5])
     }
 
     /// The file of a terminal's device: Linux's list of allocated devices.

@@ -68,6 +68,14 @@ public struct FirstAvailablePrompter: Prompter {
         for prompter in prompters { prompter.tell(message) }
     }
 
+    /// Shows it in the first place that there is.
+    public func show(_ message: String) -> (@Sendable () -> Void)? {
+        for prompter in prompters {
+            if let end = prompter.show(message) { return end }
+        }
+        return nil
+    }
+
     public func confirm(_ question: String) throws(KeychainError) -> Bool {
         for prompter in prompters where prompter.canAsk {
             do throws(KeychainError) { return try prompter.confirm(question) } catch {

@@ -16,8 +16,7 @@ extension FirstAvailablePrompter {
     ) -> FirstAvailablePrompter {
         guard !Environment.isUntrusted else { return FirstAvailablePrompter([], alternative: alternative) }
         let program = place.variable(PinentryPrompter.variable)
-        let hasScreen =
-            place.terminal != nil || ["DISPLAY", "WAYLAND_DISPLAY"].contains { place.variable($0) != nil }
+        let hasScreen = place.terminal != nil || place.hasDisplay
         let pinentry = PinentryPrompter(program: program ?? "pinentry", at: place)
         let terminal = TerminalPrompter(at: place)
         return FirstAvailablePrompter(

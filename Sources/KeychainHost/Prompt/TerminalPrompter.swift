@@ -37,4 +37,10 @@ public struct TerminalPrompter: Prompter {
     public func tell(_ message: String) {
         terminal()?.writeLine(message)
     }
+
+    public func show(_ message: String) -> (@Sendable () -> Void)? {
+        guard let terminal = terminal() else { return nil }
+        terminal.writeLine(message)
+        return {}
+    }
 }

@@ -3,7 +3,7 @@ package import KeychainModel
 internal import TokenKit
 
 /// Asks a person to touch the card during a key's operation: after 300 ms where the key is known to wait for that, and
-/// after a second without an answer where it is unknown.
+/// after a second without an answer where it is unknown. The operation never waits for the message.
 ///
 ///     let notice = TouchNotice(.expected, of: label, prompter)
 ///     defer { notice.end() }
@@ -26,7 +26,9 @@ package struct TouchNotice: Sendable {
             ? (TouchNotice.timeOfRefusal, "Touch the card now: '\(card)' waits for it.")
             : (TouchNotice.timeOfOperation, "Touch the card now if it blinks: '\(card)' has not answered yet.")
         BlockingThread.start { [answered] in
-            if !answered.wait(for: delay) { prompter.tell(message) }
+            guard !answered.wait(for: delay), let hide = prompter.show(message) else { return }
+            answered.wait()
+            hide()
         }
     }
 

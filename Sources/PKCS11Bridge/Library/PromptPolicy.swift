@@ -11,6 +11,9 @@ package struct PromptPolicy: Sendable {
     /// The prompter for logins without a PIN, and for the module's own questions.
     package let prompter: any Prompter
 
+    /// Tells a person to touch the card, also where the program asks for PINs itself.
+    package let touchPrompter: any Prompter
+
     /// Whether only the first token of the list says that it wants a login. For programs that have one password, and give up at a
     /// second token.
     let logsInOnce: Bool
@@ -20,12 +23,13 @@ package struct PromptPolicy: Sendable {
 
     package init(
         asksItself: Bool = false, logsInOnce: Bool = false, program: String? = nil,
-        prompter: any Prompter = NoPrompter(allowsPINPad: true)
+        prompter: any Prompter = NoPrompter(allowsPINPad: true), touchPrompter: (any Prompter)? = nil
     ) {
         self.program = program
         self.asksItself = asksItself
         self.logsInOnce = logsInOnce
         self.prompter = prompter
+        self.touchPrompter = touchPrompter ?? prompter
     }
 
     /// poppler's program ends with "Password was not accepted" when NSS asks it for a second token's password.
@@ -40,11 +44,13 @@ package struct PromptPolicy: Sendable {
     package init(variable: String?, program: String, prompter: any Prompter) {
         let words = Set((variable ?? "").split(separator: ",").map(String.init))
         let asks = words.contains(program)
-        let isConfigured = !words.isEmpty && !words.contains("never")
+        let isForbidden = words.contains("never")
+        let isConfigured = !words.isEmpty && !isForbidden
         self.init(
             asksItself: asks, logsInOnce: PromptPolicy.programsThatLogInOnce.contains(program),
             program: program.isEmpty ? nil : program,
-            prompter: isConfigured ? prompter : NoPrompter(allowsPINPad: true))
+            prompter: isConfigured ? prompter : NoPrompter(allowsPINPad: true),
+            touchPrompter: isForbidden ? NoPrompter() : prompter)
     }
 
     /// The purpose of a PIN or password, in words that complete "PIN to …".

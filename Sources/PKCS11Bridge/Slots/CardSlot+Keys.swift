@@ -99,7 +99,7 @@ extension CardSlot {
     }
 
     private func touchNotice(_ touch: TokenTraits.TouchUse) -> OperationNotice {
-        { [name, prompter = promptPolicy.prompter] in
+        { [name, prompter = promptPolicy.touchPrompter] in
             let notice = TouchNotice(touch, of: name, prompter)
             return { notice.end() }
         }

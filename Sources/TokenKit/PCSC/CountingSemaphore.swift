@@ -33,7 +33,7 @@ package final class CountingSemaphore: @unchecked Sendable {
     }
 
     /// Waits for a signal and takes it.
-    func wait() {
+    package func wait() {
         unsafe pthread_mutex_lock(mutex)
         defer { _ = unsafe pthread_mutex_unlock(mutex) }
         while count == 0 { unsafe pthread_cond_wait(condition, mutex) }

@@ -20,6 +20,7 @@ private struct FakePinentry {
         let cases = answers.map { "\($0)) \($1) ;;" }.joined(separator: "\n")
         let script = """
             log='\(folder.path("log"))'
+            echo $$ >'\(folder.path("process"))'
             \(greeting)
             while IFS= read -r line; do
                 printf '%s\\n' "$line" >>"$log"
@@ -50,10 +51,21 @@ private struct FakePinentry {
     }
 
     /// The commands so far, without `OPTION` and `BYE`.
-    var commands: [String] {
+    var commands: [String] { lines.filter { !$0.hasPrefix("OPTION") && $0 != "BYE" } }
+
+    var options: [String] { lines.filter { $0.hasPrefix("OPTION") } }
+
+    private var lines: [String] {
         let text = (try? folder.read("log")).map { String(decoding: $0, as: UTF8.self) } ?? ""
-        let lines = text.split(separator: "\n").map(String.init)
-        return lines.filter { !$0.hasPrefix("OPTION") && $0 != "BYE" }
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    /// The number of the process that was started last.
+    var process: pid_t {
+        get throws {
+            let text = String(decoding: try folder.read("process"), as: UTF8.self)
+            return try #require(pid_t(text.split(separator: "\n").first ?? ""))
+        }
     }
 }
 
@@ -245,6 +257,45 @@ private struct FakePinentry {
         try terminal.wait(for: "\r\n")
         #expect(!terminal.screen.contains("\u{1B}[?1049l"))
         #expect(fake.commands.last == "GETPIN")
+    }
+
+    // MARK: - Messages that last
+
+    /// A desktop, where a program has no terminal, or is in the background of one.
+    static let desktops = [
+        PromptPlace(terminal: nil, variables: ["DISPLAY": ":99"]),
+        PromptPlace(terminal: nil, variables: ["WAYLAND_DISPLAY": "wayland-9"]),
+        PromptPlace(terminal: "/dev/pts/none", variables: ["DISPLAY": ":99"], isAtTerminal: false),
+    ]
+
+    @Test(arguments: desktops) func aMessageIsAWindowThatGoesAwayWhenItIsOver(place: PromptPlace) throws {
+        let fake = try FakePinentry(["MESSAGE": "exec sleep 600"])
+        let hide = try #require(fake.prompter(at: place).show("Touch the card now"))
+        let isShown = eventually { fake.commands.last == "MESSAGE" }
+        #expect(isShown)
+        #expect(fake.commands == ["SETTITLE \(place.program)", "SETDESC Touch the card now", "MESSAGE"])
+        #expect(!fake.options.contains { $0.contains("ttyname") })
+        let process = try fake.process
+        #expect(kill(process, 0) == 0)
+        hide()
+        #expect(kill(process, 0) == -1)
+    }
+
+    @Test func aMessageIsNoWindowForAProgramAtATerminalOrWithoutADesktop() throws {
+        let fake = try FakePinentry()
+        for place in [
+            PromptPlace(terminal: "/dev/pts/none", variables: ["DISPLAY": ":99"]),
+            PromptPlace(terminal: nil, variables: [:]),
+        ] {
+            #expect(fake.prompter(at: place).show("Touch the card now") == nil)
+        }
+        #expect(fake.commands.isEmpty && fake.options.isEmpty)
+    }
+
+    @Test(arguments: ["exit 0", "echo 'ERR 1 no display'; exit 1"])
+    func aProgramThatCannotShowAMessageDoesNotMatter(greeting: String) throws {
+        let fake = try FakePinentry(greeting: greeting)
+        #expect(fake.prompter(at: Self.desktops[0]).show("Touch the card now") == nil)
     }
 
     // MARK: - GnuPG's pinentry

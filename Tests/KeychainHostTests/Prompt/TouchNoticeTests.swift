@@ -1,4 +1,7 @@
+import HostAPI
 import KeychainModel
+import SecureBytes
+import Synchronization
 import TestSupport
 import Testing
 
@@ -29,5 +32,31 @@ import Testing
         #expect(isTold)
         #expect(ContinuousClock.now - start >= .seconds(1))
         #expect(person.messages == ["Touch the card now if it blinks: 'card' has not answered yet."])
+    }
+
+    @Test func `A message stays until the card has answered`() {
+        let window = Window()
+        let notice = TouchNotice(.expected, of: "card", window)
+        let isShown = eventually { window.messages == ["Touch the card now: 'card' waits for it."] }
+        #expect(isShown)
+        notice.end()
+        let isHidden = eventually { window.messages.isEmpty }
+        #expect(isHidden)
+    }
+
+    /// Shows messages until they are over.
+    private final class Window: Prompter {
+        private let shown = Mutex<[String]>([])
+        var messages: [String] { shown.withLock { $0 } }
+        var canAsk: Bool { false }
+        var canAskAgain: Bool { false }
+
+        func ask(_ request: PromptRequest) throws(KeychainError) -> Secret { throw KeychainError(.userCanceled) }
+        func confirm(_ question: String) throws(KeychainError) -> Bool { false }
+
+        func show(_ message: String) -> (@Sendable () -> Void)? {
+            shown.withLock { $0.append(message) }
+            return { self.shown.withLock { $0.removeAll { $0 == message } } }
+        }
     }
 }
