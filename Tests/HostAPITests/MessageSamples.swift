@@ -133,7 +133,7 @@ enum MessageSamples {
             reference: object, der: [0x30])
         var named = Item(.certificate, attributes: [:], keychain: KeychainIdentifier(rawValue: ""), reference: local)
         named.tokenTraits = TokenTraits(
-            cryptokiID: [1], pinUse: .always, touchUse: .expected, purpose: .keyManagement,
+            cryptokiID: [1], pinUse: .always, touchUse: .expected,
             objectIdentifier: [0x06, 0x01, 0x01])
         let error = KeychainError(.authFailed, "wrong PIN", remedy: "try", key: "u_AuthUI", triesLeft: 2)
         let missing =

@@ -100,21 +100,19 @@ extension Item: WireValue {
 
 extension TokenTraits.PINUse: WireValue {}
 extension TokenTraits.TouchUse: WireValue {}
-extension TokenTraits.Purpose: WireValue {}
 
 extension TokenTraits: WireValue {
     func write(to message: inout MessageWriter) {
         message.write(cryptokiID) { $1.write($0) }
         message.write(pinUse)
         message.write(touchUse)
-        message.write(purpose)
         message.write(objectIdentifier)
     }
 
     init(from message: inout MessageReader) throws(WireError) {
         self.init(
             cryptokiID: try message.optional { (message) throws(WireError) in try message.bytes() },
-            pinUse: try message.value(), touchUse: try message.value(), purpose: try message.value(),
+            pinUse: try message.value(), touchUse: try message.value(),
             objectIdentifier: try message.bytes())
     }
 }

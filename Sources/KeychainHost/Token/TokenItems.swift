@@ -78,6 +78,7 @@ package struct TokenItems {
     /// A key of an unknown kind is listed as well.
     private func key(_ key: TokenKey, of object: TokenObject) -> Item {
         let hash = TokenItems.publicKeyHash(of: object)
+        let uses = key.uses(with: object.certificate)
         let inferred: Attributes =
             (try? PublicKey(spki: key.publicKey)).map { InferredAttributes.key($0, .private) }
             ?? [.keyClass: KeyClass.private.value, .isPrivate: true, .isPermanent: true]
@@ -85,9 +86,9 @@ package struct TokenItems {
         if let hash { attributes[.applicationLabel] = .data(hash) }
         let changes: Attributes = [
             .isModifiable: false, .isExtractable: false, .isSensitive: true, .wasAlwaysSensitive: true,
-            .wasNeverExtractable: true, .canSign: .bool(key.usage.contains(.sign)),
-            .canDecrypt: .bool(key.usage.contains(.decrypt)), .canUnwrap: .bool(key.usage.contains(.decrypt)),
-            .canDerive: .bool(key.usage.contains(.agree)),
+            .wasNeverExtractable: true, .canSign: .bool(uses.contains(.sign)),
+            .canDecrypt: .bool(uses.contains(.decrypt)), .canUnwrap: .bool(uses.contains(.decrypt)),
+            .canDerive: .bool(uses.contains(.agree)),
         ]
         attributes.merge(changes) { _, new in new }
         var item = Item(
@@ -96,7 +97,7 @@ package struct TokenItems {
             der: key.publicKey.isEmpty ? nil : key.publicKey)
         item.tokenTraits = TokenTraits(
             cryptokiID: object.cryptokiID, pinUse: TokenTraits.PINUse(key.pinPolicy),
-            touchUse: TokenTraits.TouchUse(key.touchPolicy), purpose: TokenTraits.Purpose(key.purpose))
+            touchUse: TokenTraits.TouchUse(key.touchPolicy))
         return item
     }
 
@@ -172,17 +173,6 @@ extension TokenTraits.TouchUse {
             case .never: .never
             case .unknown: .unknown
             case .always, .cached, .other: .expected
-            }
-    }
-}
-
-extension TokenTraits.Purpose {
-    fileprivate init(_ purpose: TokenKey.Purpose) {
-        self =
-            switch purpose {
-            case .any: .any
-            case .signatures: .signatures
-            case .keyManagement: .keyManagement
             }
     }
 }

@@ -16,7 +16,42 @@ extension TokenObjectKey {
     var certificate: [UInt8]? { object.certificate }
 
     func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
-        key.offers(algorithm, for: operation)
+        let uses = key.uses(with: certificate)
+        return switch (operation, algorithm) {
+        case (.sign, .signature): uses.contains(.sign)
+        case (.decrypt, .encryption): uses.contains(.decrypt)
+        // Hashing a message and deriving a key are done outside of the token.
+        case (.keyExchange, .keyExchange(.standard, nil)): uses.contains(.agree)
+        default: false
+        }
+    }
+}
+
+extension TokenKey {
+    /// The abilities that the token's standard and the key's certificate give the key. SecItem, the command and PKCS #11 show and
+    /// allow these alone.
+    func uses(with certificate: [UInt8]?) -> Usage {
+        uses(isCertifiedForSignatures: TokenKey.isForSignatures(certificate))
+    }
+
+    private static func isForSignatures(_ certificate: [UInt8]?) -> Bool {
+        let usage = certificate.flatMap { try? Certificate(der: $0) }?.keyUsage
+        return usage?.isDisjoint(with: [.digitalSignature, .nonRepudiation]) == false
+    }
+
+    fileprivate var forAnyPurpose: TokenKey {
+        TokenKey(
+            algorithm: algorithm, publicKey: publicKey, usage: usage, pinPolicy: pinPolicy, touchPolicy: touchPolicy,
+            label: label, publicLabel: publicLabel)
+    }
+}
+
+extension KeychainKey {
+    /// The key with all its abilities: keychains were bound to keys before their purposes were kept to.
+    var forAnyPurpose: any KeychainKey {
+        guard let key = self as? TokenKeychainKey else { return self }
+        return TokenKeychainKey(
+            slot: key.slot, insertion: key.insertion, object: key.object, key: key.key.forAnyPurpose)
     }
 }
 
@@ -35,6 +70,7 @@ struct TokenKeychainKey: TokenObjectKey {
     func perform(
         _ action: TokenOperation.Action, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
+        try requirePurpose(action)
         let operation = TokenOperation(key: object.id, action: action, publicKey: publicKey)
         let touch = self.touch(authentication.prompter)
         do throws(TokenError) {
@@ -72,6 +108,21 @@ extension TokenKeychainKey {
         authentication.setCredential(try question.ask().secret.clone(), .pin)
     }
 
+    /// - Throws: `errSecKeyUsageIncorrect` for an action that the key could do, and is not meant for.
+    private func requirePurpose(_ action: TokenOperation.Action) throws(KeychainError) {
+        let (use, name): (TokenKey.Usage, String) =
+            switch action {
+            case .sign: (.sign, "signatures")
+            case .decrypt: (.decrypt, "decryption")
+            case .agree: (.agree, "key agreement")
+            }
+        guard key.usage.subtracting(key.uses(with: certificate)).contains(use) else { return }
+        throw KeychainError(
+            .keyUsageIncorrect,
+            "the key \(object.id) of '\(slot.knownLabel(at: insertion) ?? slot.name)' is not for \(name)",
+            remedy: "'tokenctl find-key' shows what each key is for")
+    }
+
     private func question(_ use: String, _ authentication: AuthenticationContext) -> PINQuestion {
         let wait = key.touchPolicy.mayWait ? " (then touch the card)" : ""
         return PINQuestion(
@@ -84,18 +135,6 @@ extension TokenKeychainKey {
         return { [touch = TokenTraits.TouchUse(key.touchPolicy)] in
             let notice = TouchNotice(touch, of: name, prompter)
             return { notice.end() }
-        }
-    }
-}
-
-extension TokenKey {
-    /// Whether the token's driver does the algorithm. The driver pads; hashing a message and deriving a key are done outside of it.
-    func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
-        switch (operation, algorithm) {
-        case (.sign, .signature): usage.contains(.sign)
-        case (.decrypt, .encryption): usage.contains(.decrypt)
-        case (.keyExchange, .keyExchange(.standard, nil)): usage.contains(.agree)
-        default: false
         }
     }
 }

@@ -114,6 +114,7 @@ extension CardBinding {
     func open(
         with key: any KeychainKey, of keychain: UniqueID, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
+        let key = key.forAnyPurpose
         let shared =
             if algorithm == CardBinding.agreement {
                 try key.keyExchange(with: exchange, using: algorithm, use: use, authentication: authentication)

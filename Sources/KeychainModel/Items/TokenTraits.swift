@@ -14,29 +14,20 @@ package struct TokenTraits: Hashable, Sendable {
         case expected
     }
 
-    /// The use that the token's own standard gives a key, which may be less than the key can do.
-    package enum Purpose: UInt8, Hashable, Sendable, CaseIterable {
-        case any, signatures
-        /// Signatures only where the key's certificate has them among its uses.
-        case keyManagement
-    }
-
     /// The `CKA_ID`; nil for an item that programs are not shown.
     package let cryptokiID: [UInt8]?
     package let pinUse: PINUse
     package let touchUse: TouchUse
-    package let purpose: Purpose
     /// The object identifier of a data object in DER, tag and length included; empty for an object without one.
     package let objectIdentifier: [UInt8]
 
     package init(
-        cryptokiID: [UInt8]? = nil, pinUse: PINUse = .never, touchUse: TouchUse = .unknown, purpose: Purpose = .any,
+        cryptokiID: [UInt8]? = nil, pinUse: PINUse = .never, touchUse: TouchUse = .unknown,
         objectIdentifier: [UInt8] = []
     ) {
         self.cryptokiID = cryptokiID
         self.pinUse = pinUse
         self.touchUse = touchUse
-        self.purpose = purpose
         self.objectIdentifier = objectIdentifier
     }
 }

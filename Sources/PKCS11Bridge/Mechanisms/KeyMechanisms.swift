@@ -24,20 +24,6 @@ struct KeyMechanisms: Sendable {
         if canDerive { allowed += MechanismTable.types(for: CKF_DERIVE, of: kind) }
     }
 
-    /// The mechanisms of an item's key. A token's elliptic-curve key is for signatures or for key management, depending on its
-    /// place on the token.
-    init(of item: Item, _ kind: KeyKind, _ certificate: Certificate?) {
-        let purpose = kind.isEC ? item.tokenTraits?.purpose : nil
-        let signs = purpose != .keyManagement || certificate?.keyUsage?.isDisjoint(with: .signatures) == false
-        self.init(kind) { use in
-            switch use {
-            case .canSign where !signs: false
-            case .canDerive where purpose == .signatures: false
-            default: item[use]
-            }
-        }
-    }
-
     /// The mechanisms of a key with an item's attributes.
     init(_ kind: KeyKind, _ attribute: (Attribute) -> AttributeValue?) {
         func can(_ use: Attribute) -> Bool { attribute(use)?.isTrue ?? true }
@@ -59,8 +45,4 @@ struct KeyMechanisms: Sendable {
             CKA_ALLOWED_MECHANISMS: Encoded.ulongs(allowed),
         ]
     }
-}
-
-extension KeyUsage {
-    fileprivate static var signatures: KeyUsage { [.digitalSignature, .nonRepudiation] }
 }

@@ -83,7 +83,7 @@ struct ItemObjects {
     private func publicKey(_ item: Item, _ ids: [[UInt8]], _ certificate: Certificate?) -> CryptokiObject? {
         guard let key = item.der.flatMap({ try? PublicKey(spki: $0) }) else { return nil }
         let halves = keysOf(ids)
-        let derives = halves.filter(\.isPrivateKey).map { KeyMechanisms(of: $0, key.kind, certificate).canDerive }
+        let derives = halves.filter(\.isPrivateKey).map { half in KeyMechanisms(key.kind) { half[$0] }.canDerive }
         var attributes = ObjectAttributes.publicKey(
             key, id: ids.first ?? [], subject: certificate?.subject.der ?? [], isLocal: halves.contains(where: isLocal),
             derives: derives.isEmpty ? nil : derives.allSatisfy { $0 })
@@ -100,7 +100,7 @@ struct ItemObjects {
         let protection = KeyProtection(of: item)
         var attributes = ObjectAttributes.privateKey(
             key, id: ids.first ?? [], subject: certificate?.subject.der ?? [], isLocal: isLocal(item), protection)
-        let mechanisms = KeyMechanisms(of: item, key.kind, certificate)
+        let mechanisms = KeyMechanisms(key.kind) { item[$0] }
         attributes.merge(mechanisms.attributes) { $1 }
         attributes[CKA_ALWAYS_AUTHENTICATE] = Encoded.bool(!hidesLogin && item.tokenTraits?.pinUse == .always)
         return object(

@@ -132,7 +132,22 @@ public struct TokenKey: Hashable, Sendable {
     }
 
     /// Whether the uses of the key follow from its certificate.
-    var isJudgedByCertificate: Bool { purpose == .keyManagement && [.ecP256, .ecP384].contains(algorithm) }
+    var isJudgedByCertificate: Bool { purpose == .keyManagement && isOnCurve }
+
+    private var isOnCurve: Bool { [.ecP256, .ecP384].contains(algorithm) }
+
+    /// The abilities that the token's standard gives the key. On a curve, a key for signatures agrees on nothing, and a key for key
+    /// management signs only where its certificate has signatures among the key's uses.
+    ///
+    /// - Parameter isCertifiedForSignatures: whether the certificate has digitalSignature or nonRepudiation in its key usage (RFC 5280
+    ///   §4.2.1.3).
+    package func uses(isCertifiedForSignatures: @autoclosure () -> Bool) -> Usage {
+        switch purpose {
+        case .signatures where isOnCurve: usage.subtracting(.agree)
+        case .keyManagement where isOnCurve && !isCertifiedForSignatures(): usage.subtracting(.sign)
+        case .any, .signatures, .keyManagement: usage
+        }
+    }
 }
 
 /// The condition on which a key needs the PIN.

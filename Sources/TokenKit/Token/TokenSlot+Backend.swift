@@ -39,19 +39,23 @@ extension TokenSlot: TokenBackend {
         _ selection: TokenSelection, at insertion: TokenInsertion
     ) throws(TokenError) -> (inventory: TokenInventory, knownData: Set<TokenObjectID>) {
         try perform(at: insertion) { (token, card) throws(TokenError) in
-            var inventory = try token.inventory(selection, &card)
-            if case .privateKey(let object) = selection,
-                inventory.objects.contains(where: { $0.certificate == nil && $0.key?.isJudgedByCertificate == true })
-            {
-                inventory = try token.inventory(.object(object), &card)
-            }
-            return (inventory, token.knownData)
+            (try TokenSlot.inventory(selection, &token, &card), token.knownData)
         }
+    }
+
+    private static func inventory(
+        _ selection: TokenSelection, _ token: inout any Token, _ card: inout CardTransaction
+    ) throws(TokenError) -> TokenInventory {
+        let inventory = try token.inventory(selection, &card)
+        guard case .privateKey(let object) = selection,
+            inventory.objects.contains(where: { $0.certificate == nil && $0.key?.isJudgedByCertificate == true })
+        else { return inventory }
+        return try token.inventory(.object(object), &card)
     }
 
     public func inventory(_ selection: TokenSelection) throws(TokenError) -> TokenContents {
         try read { (token, card, insertion) throws(TokenError) in
-            TokenContents(try token.inventory(selection, &card), at: insertion)
+            TokenContents(try TokenSlot.inventory(selection, &token, &card), at: insertion)
         }
     }
 
@@ -59,7 +63,8 @@ extension TokenSlot: TokenBackend {
         try read { (token, card, insertion) throws(TokenError) -> TokenContents? in
             let identity = try token.identity(&card)
             guard let selection = select(identity) else { return nil }
-            return TokenContents(try token.inventory(selection, &card), of: identity, at: insertion)
+            return TokenContents(
+                try TokenSlot.inventory(selection, &token, &card), of: identity, at: insertion)
         }
     }
 

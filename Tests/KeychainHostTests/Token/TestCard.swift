@@ -30,9 +30,13 @@ struct TestKey: Sendable {
     }
 
     /// Another certificate of a key.
-    static func certificate(of key: PublicKey, _ commonName: String) throws -> Certificate {
-        let builder = try CertificateBuilder(
+    static func certificate(
+        of key: PublicKey, _ commonName: String,
+        usage: KeyUsage = [.digitalSignature, .keyEncipherment, .keyAgreement]
+    ) throws -> Certificate {
+        var builder = try CertificateBuilder(
             commonName: commonName, publicKey: key, notBefore: 1_600_000_000, notAfter: 1_900_000_000)
+        builder.keyUsage = usage
         return try builder.selfSigned(by: issuer.get())
     }
 }
