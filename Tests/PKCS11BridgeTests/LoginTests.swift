@@ -186,6 +186,20 @@ import VirtualCard
         #expect(module.reader.log[sent...].allSatisfy { [0x20, 0xA4].contains($0.ins) })
     }
 
+    @Test(arguments: [(CardProfile.pivApplet, true), (.pivAppletMetadata, false), (.generic, false)])
+    func aCardThatCannotForgetThePINIsToldOfInTheLog(profile: CardProfile, isTold: Bool) throws {
+        let log = Log(isWanted: true)
+        let module = try TestModule(VirtualReader(card: try Cards.plain(.p256, profile)), log: log)
+        let session = try module.session(loggedIn: true)
+        try module.cryptoki.logOut(session)
+        let lines = log.take(ending: "").map { String(decoding: $0, as: UTF8.self) }
+        #expect(
+            lines.contains { $0.contains("the card was not locked: this card forgets a PIN only") } == isTold,
+            "\(lines)")
+        // The program is logged out all the same.
+        #expect(returned { try module.cryptoki.logOut(session) } == CKR_USER_NOT_LOGGED_IN)
+    }
+
     @Test func whatWasDecryptedIsNotFetchedAfterTheLogin() throws {
         let module = try TestModule(VirtualReader(card: try Cards.plain(.rsa2048)))
         let session = try module.session(loggedIn: true)

@@ -20,7 +20,7 @@ struct TestModule {
     /// - Parameter other: a module whose home this one shares, as another program of the same user.
     init(
         _ readers: VirtualReader..., filter: TokenFilter = TokenFilter(), promptPolicy: PromptPolicy = PromptPolicy(),
-        sharing other: TestModule? = nil, knownCards: KnownCards? = nil
+        sharing other: TestModule? = nil, knownCards: KnownCards? = nil, log: Log = Log()
     ) throws {
         let folder = try other?.folder ?? TemporaryFolder()
         let home = folder.path
@@ -40,7 +40,7 @@ struct TestModule {
                 ]
             },
             readers: { readers })
-        cryptoki = Cryptoki(process, filter: filter, promptPolicy: promptPolicy, knownCards: knownCards)
+        cryptoki = Cryptoki(process, filter: filter, promptPolicy: promptPolicy, knownCards: knownCards, log: log)
     }
 
     /// Makes a keychain of the search list, with the password "open".

@@ -142,7 +142,8 @@ public protocol TokenBackend: AnyObject, Sendable {
 
     /// Ends the login, and has the token that was there at `insertion` forget the PIN.
     ///
-    /// - Throws: ``TokenError`` `.card(.inUse)` where another program holds the token: the logout is performed later.
+    /// - Throws: ``TokenError`` `.card(.inUse)` where another program holds the token: the logout is performed later. The refusal of
+    ///   a token that cannot forget the PIN: the login has ended all the same.
     func logOut(at insertion: TokenInsertion) throws(TokenError)
 
     /// Resets the token, so that it forgets the PIN, whichever program presented it.

@@ -8,10 +8,11 @@ extension TokenSlot {
     /// Where another program holds the card for longer than a second, the logout is performed later: before the card is next used
     /// here, and in any case once it is free, while this process runs and the card gives valid answers.
     ///
-    /// - Throws: ``TokenError`` `.card(.inUse)` where the logout is pending.
+    /// - Throws: ``TokenError`` `.card(.inUse)` where the logout is pending; the refusal of a card that cannot forget the PIN.
     public func logOut(at insertion: TokenInsertion) throws(TokenError) {
         state.withLock { state in
             state.pins.endLogin()
+            state.logoutRefusal = nil
             if state.insertion == insertion, state.connection != nil { state.pins.logoutPending = true }
         }
         do throws(TokenError) {
@@ -39,6 +40,7 @@ extension TokenSlot {
     private func performPendingLogout(at insertion: TokenInsertion) throws(TokenError) {
         // Each transaction begins with a pending logout.
         try perform(at: insertion) { (_, _) throws(TokenError) in }
+        if let refusal = state.withLock({ $0.logoutRefusal }) { throw refusal }
     }
 
     private func performPendingLogoutLater(at insertion: TokenInsertion) {
@@ -60,15 +62,18 @@ extension TokenSlot {
         }
     }
 
-    static func logOut(_ token: inout any Token, _ card: inout CardTransaction) throws(TokenError) {
+    /// - Returns: the refusal of a card that answers, but cannot forget the PIN. It could not do so the next time either. Only a
+    ///   reset would help, which other programs would notice: it is not done.
+    static func logOut(_ token: inout any Token, _ card: inout CardTransaction) throws(TokenError) -> TokenError? {
+        var refusal: TokenError?
         do throws(TokenError) {
             try token.logOut(&card)
         } catch {
-            // A card that answers, but cannot forget the PIN, could not do so the next time either. Only a reset would help,
-            // which other programs would notice: it is not done.
             if case .card = error.code { throw error }
+            refusal = error
         }
         token.pins.loggedOut()
+        return refusal
     }
 
     // MARK: - The PIN's time

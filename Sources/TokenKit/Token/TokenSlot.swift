@@ -39,6 +39,8 @@ public final class TokenSlot: Sendable {
         var insertion = TokenInsertion(number: 0)
         /// Lent to the token for each transaction.
         var pins = PINSession()
+        /// The reason why the card did not forget the PIN at the last logout; nil where it did.
+        var logoutRefusal: TokenError?
         /// Whether the connection is kept only for a pending logout.
         var isLetGo = false
         /// Whether the service ended while the card was connected, and no card was connected since.
@@ -286,7 +288,7 @@ public final class TokenSlot: Sendable {
                 state.token = token
                 if state.pins.wantsTerm { beginTerm(&state) }
             }
-            if token.pins.logoutPending { try TokenSlot.logOut(&token, &card) }
+            if token.pins.logoutPending { state.logoutRefusal = try TokenSlot.logOut(&token, &card) }
             return try body(&token, &card, state.insertion)
         }
     }
