@@ -283,12 +283,14 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "SecureBytes", "HostAPI", "TokenKit", "SystemCrypto", "PIVDriver", "PKCS11Driver", "Wire",
+                "SecureBytes", "HostAPI", "KeychainHost", "KeychainModel", "TokenKit", "SystemCrypto", "PIVDriver",
+                "PKCS11Bridge", "PKCS11Driver", "VirtualCard", "Wire",
             ],
             path: "Tests/Fuzz/Targets",
             swiftSettings: strict),
         .testTarget(
-            name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], path: "Tests/Fuzz/Tests",
+            name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport", "CCryptoki", "Wire"],
+            path: "Tests/Fuzz/Tests",
             swiftSettings: test),
     ]
 )

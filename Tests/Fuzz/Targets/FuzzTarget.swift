@@ -16,7 +16,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case certificateObject, gzip, certificate
     case authenticationResponse, keyMetadata, pinMetadata, attestation
     case uri
-    case frame, hello, helloAnswer, call, answer
+    case frame, hello, helloAnswer, call, answer, calls
     case hostRequest, hostAnswer, hostQuestion, hostReply, promptAbilities
 
     /// An input that violates a condition.
@@ -57,6 +57,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .helloAnswer: try expect((try? HelloAnswer(parsing: input))?.encoded(), ifAny: input)
         case .call: try expect((try? PKCS11Call(parsing: input))?.encoded(), ifAny: input)
         case .answer: try expect((try? PKCS11Answer(parsing: input))?.encoded(), ifAny: input)
+        case .calls: try answer(input)
         case .hostRequest:
             try expectSame(input) { (fields, lane) in
                 (try? HostRequest.parse(fields, lane: lane)).map { $0.0.message($0.1) }
@@ -100,6 +101,16 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         let (written, again) = (uri.description, (try? PKCS11URI(uri.description))?.description)
         guard again != written else { return }
         throw Finding(description: "\(self): \(written) came out as \(again ?? "nothing")")
+    }
+
+    /// Checks that each call of a client has an answer that the client can read.
+    private func answer(_ input: [UInt8]) throws(Finding) {
+        let unreadable: String?
+        do { unreadable = try BridgeCalls(parsing: input).run() } catch {
+            throw Finding(description: "\(self): the host cannot be made: \(error)")
+        }
+        guard let unreadable else { return }
+        throw Finding(description: "\(self): no readable answer to \(unreadable)")
     }
 
     private func read(_ input: [UInt8], _ container: PIVContainer, _ parse: ([UInt8]) -> Void) {
