@@ -20,7 +20,9 @@ import VirtualCard
     }
 
     @Test(
-        arguments: [(KeyUsage.digitalSignature, true), (.nonRepudiation, true), (.keyAgreement, false), (KeyUsage(), false)],
+        arguments: [
+            (KeyUsage.digitalSignature, true), (.nonRepudiation, true), (.keyAgreement, false), (KeyUsage(), false),
+        ],
         [CardProfile.yubiKey57, .generic])
     func theKeyManagementKeySignsWhereItsCertificateSaysSo(
         certificate: (usage: KeyUsage, signs: Bool), profile: CardProfile
