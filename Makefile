@@ -121,7 +121,9 @@ sanitize-address:
 
 # Swift's mutex is taught to the sanitizer; and a test forks, and lets the child start a thread, as hosts of modules do. Libraries
 # that hold Swift's runtime have a mutex of their own, which cannot be taught: their tests are left out. So are those that start
-# processes by the thousand, each of which is looked at alone: they take hours.
+# processes by the thousand, each of which is looked at alone: they take hours; and those of modules without a thread of their own,
+# and of the command, whose threads are the host's.
+threadless := ^(Fuzz|KeychainModel|SystemCrypto|Tokenctl|Wire)Tests\.
 sanitize-thread:
 	Scripts/prerequisites build test
 	mkdir -p .build-thread
@@ -129,7 +131,7 @@ sanitize-thread:
 	swift build --build-tests --sanitize=thread --scratch-path .build-thread
 	TSAN_OPTIONS=die_after_fork=0 LD_PRELOAD="$$PWD/.build-thread/mutex.so" \
 	    swift test --skip-build --sanitize=thread --scratch-path .build-thread \
-	        --filter '$(SUITES)' --skip '$(unsanitized)|C(Library|Keychain|Search|Refusal)Tests|(KilledWriters|ManyProcesses)Tests'
+	        --filter '$(SUITES)' --skip '$(unsanitized)|$(threadless)|C(Library|Keychain|Search|Refusal)Tests|(KilledWriters|ManyProcesses)Tests'
 
 # Parsers of what cards and processes send, the card and its transactions, the keychain's file, and secrets: minutes, so that each
 # change can go through it (.ci/run).
