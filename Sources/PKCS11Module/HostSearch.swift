@@ -77,8 +77,8 @@ enum HostSearch {
         return result == 0 ? bytes : nil
     }
 
-    /// Hosts that ended or did not answer as they started. A host that cannot run, as one whose library is missing, is not started by
-    /// every call: after each failure the pause is twice as long, up to a minute.
+    /// The failed starts of a host, and the pause after them. A host that cannot run, as one whose library is missing, is thus not
+    /// started by every call: after each failure the pause is twice as long, up to a minute.
     ///
     /// For the thread that has the client's connection.
     enum FailedStarts {

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The file of a process's program, which the process has no influence on: `exe` of proc(5).
+/// The executable file of a process, as the kernel tells it: `exe` of proc(5). The process has no influence on it.
 public enum Executable {
     /// The path of the file; empty where it cannot be seen.
     public static func path(of process: Int32) -> String {

@@ -27,8 +27,8 @@ enum CommandName {
         return whole + rest
     }
 
-    /// Checks the name that options were given before, which no command takes there: the parser tells of the options
-    /// only, and a wrong name is the greater mistake.
+    /// Checks the name of a command that follows options. No command takes options there, but the parser would complain
+    /// of the options alone, and a wrong name is the greater mistake.
     private static func requireName(
         _ arguments: ArraySlice<String>, below command: any ParsableCommand.Type, _ path: [String]
     ) throws {

@@ -32,9 +32,10 @@ public protocol Prompter: Sendable {
     /// Shows a message that wants no answer, where there is a place for it.
     func tell(_ message: String)
 
-    /// Shows a message for as long as it is true.
+    /// Shows a message until it is taken away.
     ///
-    /// - Returns: a function that takes the message away, where it does not simply stay; nil where there is no place for a message.
+    /// - Returns: a function that takes the message away, without effect where messages stay, as on a terminal; nil where there is no
+    ///   place for a message.
     func show(_ message: String) -> (@Sendable () -> Void)?
 
     /// The other ways to give the answer, for the error of a question that cannot be asked: a program has other ways than a command.

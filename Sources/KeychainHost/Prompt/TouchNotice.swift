@@ -38,8 +38,8 @@ package struct TouchNotice: Sendable {
     }
 }
 
-/// Messages that are shown where what they tell of has not ended in time. One thread waits for all: most operations end before, and a
-/// thread for each would make a signature a quarter longer.
+/// Messages that are shown after a delay, unless they are ended before. One thread waits for all of them: a thread for each would make
+/// a signature a quarter longer, and most end before their delay.
 private final class DelayedMessages: Sendable {
     static let shared = DelayedMessages()
 

@@ -47,7 +47,7 @@ extension TokenKey {
 }
 
 extension KeychainKey {
-    /// The key with all its abilities: keychains were bound to keys before their purposes were kept to.
+    /// The key without the limits of its purpose. Earlier versions bound keychains to keys of any purpose.
     var forAnyPurpose: any KeychainKey {
         guard let key = self as? TokenKeychainKey else { return self }
         return TokenKeychainKey(

@@ -91,7 +91,7 @@ extension KeyHistory {
             "Retired keys", "\(onCard) on the card, \(offCard) elsewhere",
             parts: ["retiredKeysOnCard": .number(onCard), "retiredKeysElsewhere": .number(offCard)])
         let place = url.map { TokenFact("Retired keys elsewhere", $0, parts: ["retiredKeysURL": .text($0)]) }
-        return [fact] + (place.map { [$0] } ?? [])
+        return [fact, place].compactMap(\.self)
     }
 }
 

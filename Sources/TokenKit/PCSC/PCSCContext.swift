@@ -10,7 +10,7 @@ internal import Platform
 final class PCSCContext: Sendable {
     let handle: SCARDCONTEXT
 
-    /// The time that the service may take for what needs no card.
+    /// The time that the service may take for an answer that needs no card.
     static let patience = Duration.seconds(30)
 
     /// The process that made the context. A child by `fork` has the same socket, and must not speak on it.

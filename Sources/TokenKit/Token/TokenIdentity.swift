@@ -52,7 +52,7 @@ public struct TokenIdentity: Hashable, Sendable {
 
 /// A line about a token beyond its identity.
 public struct TokenFact: Hashable, Sendable {
-    /// A part of a fact for programs: a word, a number or some of them, in no person's language.
+    /// A value for programs, which no language changes.
     public enum Plain: Hashable, Sendable, Encodable {
         case text(String)
         case number(Int)

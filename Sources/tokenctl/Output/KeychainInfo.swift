@@ -59,7 +59,7 @@ struct KeychainInfo: Encodable {
     }
 }
 
-/// What one guess at a keychain's password costs: the parameters of scrypt (RFC 7914 §2).
+/// The parameters of scrypt (RFC 7914 §2) for a keychain's password. They determine the cost of one guess.
 struct PasswordCost: Encodable {
     let n: UInt64
     let r: UInt32
