@@ -18,7 +18,7 @@ extension PIVToken {
             try add(keyToSignWith(in: slot, &card)?.key, in: slot, to: &inventory, &card)
         case .all:
             for slot in PIVSlot.primary { try add(slot, to: &inventory, isListing: true, &card) }
-            for slot in try retiredSlots(&inventory, &card) { try add(slot, to: &inventory, &card) }
+            try addRetiredKeys(to: &inventory, &card)
             if knowledge.attests { try add(.attestation, to: &inventory, &card) }
             try learnVersion(&card)
             try learnPINReference(&card)
@@ -59,15 +59,16 @@ extension PIVToken {
         if let failure = reading.failure { inventory.failures[slot.objectID] = failure }
     }
 
-    /// The retired slots that are in use: those of the Key History, those that metadata tells of, or those remembered.
-    private mutating func retiredSlots(
-        _ inventory: inout TokenInventory, _ card: inout CardTransaction
-    ) throws(TokenError) -> [PIVSlot] {
-        var slots: Set<PIVSlot> = []
+    /// Adds the retired keys: those of the Key History, and where it is absent or not kept up to date, those that metadata tells of or
+    /// that are remembered.
+    private mutating func addRetiredKeys(
+        to inventory: inout TokenInventory, _ card: inout CardTransaction
+    ) throws(TokenError) {
+        var known: [PIVSlot] = []
         var isComplete = false
         do {
             if let history = try keyHistory(&card) {
-                slots.formUnion(history.slots)
+                known = history.slots
                 // Makers' tools for cards with metadata do not keep the Key History up to date.
                 isComplete = !knowledge.tellsMetadata && !quirks.has(.retiredKeysWithoutHistory)
             }
@@ -75,10 +76,16 @@ extension PIVToken {
             if error.preventsAnswers { throw error }
             inventory.failures[TokenObjectID(PIVContainer.keyHistory.name)] = error
             // A contactless reader gets no retired key either, so that twenty reads would fail alike.
-            if error.code == .conditionsNotSatisfied { return [] }
+            if error.code == .conditionsNotSatisfied { return }
         }
-        if !isComplete { slots.formUnion(try rememberedSlots(&card)) }
-        return PIVSlot.retired.filter(slots.contains)
+        for slot in known { try add(slot, to: &inventory, &card) }
+        // The history is a number of slots, taken from the first one on. A key was put in elsewhere where one of them is empty.
+        let isFilled = known.allSatisfy { slot in
+            inventory.failures[slot.objectID] != nil || inventory.objects.contains { $0.id == slot.objectID }
+        }
+        guard !isComplete || !isFilled else { return }
+        let others = Set(try rememberedSlots(&card)).subtracting(known)
+        for slot in PIVSlot.retired where others.contains(slot) { try add(slot, to: &inventory, &card) }
     }
 
     /// The retired slots in use at the last look through the card, which costs a command for each of the twenty slots and is not

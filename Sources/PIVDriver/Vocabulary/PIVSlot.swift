@@ -70,7 +70,7 @@ public enum PIVSlot: UInt8, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// SP 800-73-5 part 1 §3.1.3 to §3.2.2. Retired keys keep the purposes of their certificates.
+    /// SP 800-73-5 part 1 §3.1.3 to §3.2.2. A retired key may have any, since people keep further keys of their own in these slots.
     var purpose: TokenKey.Purpose {
         switch self {
         case .signature: .signatures

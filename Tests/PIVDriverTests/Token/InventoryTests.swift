@@ -138,6 +138,18 @@ import VirtualCard
         #expect(try desk.inventory().objects.map(\.id.rawValue) == ["82", "95", "F9"])
     }
 
+    /// A history is only a number of slots, from the first one on. One that is empty shows that a key is elsewhere.
+    @Test func aKeyBehindAnEmptySlotOfTheHistoryIsFoundByOneSearch() throws {
+        let memory = VolatileTokenMemory()
+        let issued = IssuedCard(keys: [0x82: .p256, 0x83: .p256, 0x95: .p256], keyHistory: 3)
+        let first = try Desk(issued, memory: memory)
+        #expect(try first.inventory().objects.map(\.id.rawValue) == ["82", "83", "95"])
+        let second = Desk(card: first.card, memory: memory)
+        #expect(try second.inventory().objects.map(\.id.rawValue) == ["82", "83", "95"])
+        // Four primary slots, the history, its three slots, the one that is remembered, and the card's identity.
+        #expect(second.count(0xCB) <= 10, "\(second.reader.log)")
+    }
+
     @Test(arguments: [CardProfile.yubiKey43, .yubiKeyNEO])
     func aCardThatTellsNothingIsSearchedOnceForEver(profile: CardProfile) throws {
         let memory = VolatileTokenMemory()
