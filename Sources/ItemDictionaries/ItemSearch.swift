@@ -46,8 +46,10 @@ struct ItemSearch {
         return matches
     }
 
-    /// The error for no match. If the query names a known card that is not inserted, it says so (keychain semantics 1.12).
+    /// The error for no match. If the query names a known card that is not inserted or cannot be read, it says so (keychain
+    /// semantics 1.12).
     private func notFound(besides missing: [Missing]) -> KeychainError {
+        if query.tokenID != nil, let unread = missing.unreadCard { return unread }
         if let card = missing.first(where: { $0.kind == .absentKeychain && $0.place == .card }) { return card.error }
         return .notFound("no \(query.itemClass.noun) matches", besides: missing)
     }

@@ -56,12 +56,27 @@ extension KeychainSession {
         return try item(reference.retyped(as: .certificate)).withoutKey()
     }
 
-    /// The known card that a query names, if it is in no reader.
+    /// The known card that a query names, if it is in no reader; a card that cannot be read, which may be the one.
     func absentCards(_ query: Query) -> [Missing] {
         guard let token = query.tokenID, let card = absentTokens().first(where: { $0.isIdentified(by: token) }) else {
             return []
         }
-        return [Missing(.absentKeychain, in: .card, of: card.name, .cardNotInserted(card.name))]
+        let unread = unreadCards()
+        return unread.isEmpty
+            ? [Missing(.absentKeychain, in: .card, of: card.name, .cardNotInserted(card.name))] : unread
+    }
+
+    /// The cards in readers that cannot be identified, as one that another program holds.
+    func unreadCards() -> [Missing] {
+        searchList.members.compactMap { member in
+            guard let card = member as? TokenKeychain else { return nil }
+            do throws(KeychainError) {
+                _ = try card.identity()
+                return nil
+            } catch {
+                return card.missing(error)
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@ extension KeychainSession {
     /// The keychain of an identifier: a member of the search list, or one that the process has opened beside it. The
     /// default one for nil.
     ///
-    /// - Throws: `errSecNoSuchKeychain`, `errSecNoDefaultKeychain`.
+    /// - Throws: `errSecNoSuchKeychain`, `errSecNoDefaultKeychain`; the error of a card that cannot be read, and may be the one.
     func keychain(_ identifier: KeychainIdentifier?) throws(KeychainError) -> any Keychain {
         guard let identifier else {
             guard let defaultKeychain else {
@@ -18,6 +18,7 @@ extension KeychainSession {
         let members = searchList.members.lazy.filter { !identifier.isLocal || !($0 is any CardKeychain) }
         let listed = members.compactMap { $0.part(identifiedBy: identifier) }.first
         guard let keychain = listed ?? openedKeychains().first(where: { $0.isIdentified(by: identifier) }) else {
+            if !identifier.isLocal, let unread = unreadCards().first { throw unread.error }
             throw .noSuchKeychain(identifier)
         }
         return keychain

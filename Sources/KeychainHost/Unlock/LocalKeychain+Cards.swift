@@ -102,6 +102,7 @@ extension LocalKeychain {
     /// The keychain's key, opened with the first bound card in one of the readers; nil without such a card.
     ///
     /// - Parameter afresh: whether the PIN must be presented for this, even if the card counts it as presented.
+    /// - Throws: without a bound card, the error of a card that cannot be read, which may be the one.
     func boundKey(
         with tokens: @autoclosure () -> [TokenKeychain], use: String, afresh: Bool,
         authentication: AuthenticationContext
@@ -109,9 +110,15 @@ extension LocalKeychain {
         let bindings = try cardBindings()
         // Readers are looked into only where a card can open it.
         guard !bindings.isEmpty else { return nil }
-        var impostor: KeychainError?
+        var (impostor, unread): (KeychainError?, KeychainError?)
         for token in tokens() {
-            guard let binding = token.binding(among: bindings) else { continue }
+            let binding: CardBinding?
+            do throws(KeychainError) { binding = try token.binding(among: bindings) } catch {
+                // The card in another reader may be bound.
+                unread = unread ?? error
+                continue
+            }
+            guard let binding else { continue }
             do throws(KeychainError) {
                 let key = try token.provenKey(of: binding)
                 return try open(binding, with: key, on: token, use: use, afresh: afresh, authentication)
@@ -121,7 +128,7 @@ extension LocalKeychain {
                 impostor = impostor ?? error
             }
         }
-        if let impostor { throw impostor }
+        if let error = impostor ?? unread { throw error }
         return nil
     }
 
@@ -153,7 +160,7 @@ extension LocalKeychain {
         // Readers are looked into only where a card can open it.
         guard !bindings.isEmpty else { return nil }
         for token in tokens() {
-            if let binding = token.binding(among: bindings) { return (token, binding) }
+            if let binding = try? token.binding(among: bindings) { return (token, binding) }
         }
         return nil
     }
@@ -169,9 +176,9 @@ extension LocalKeychain {
 }
 
 extension TokenKeychain {
-    /// The binding of the card that is in the reader. A reader that fails hides no other.
-    fileprivate func binding(among bindings: [CardBinding]) -> CardBinding? {
-        guard let id = (try? identity())?.id.description else { return nil }
+    /// The binding of the card that is in the reader; nil for a card that is not bound.
+    fileprivate func binding(among bindings: [CardBinding]) throws(KeychainError) -> CardBinding? {
+        guard let id = try identity()?.id.description else { return nil }
         return bindings.first { $0.tokenID == id }
     }
 

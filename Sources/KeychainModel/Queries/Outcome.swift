@@ -108,6 +108,14 @@ extension Missing {
     }
 }
 
+extension [Missing] {
+    /// The error of a card that could not be read. Where something is not found on a card, it may be on this one, and a card that is
+    /// not found may be this one.
+    package var unreadCard: KeychainError? {
+        first { $0.place == .card && [.heldCard, .unreadableKeychain].contains($0.kind) }?.error
+    }
+}
+
 extension KeychainError {
     /// The error of a search without a result, with the gaps that may have hidden one.
     ///

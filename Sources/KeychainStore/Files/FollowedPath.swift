@@ -94,7 +94,8 @@ package struct FollowedPath {
     }
 
     private func remedy(_ owner: User) -> String {
-        let elsewhere = "keep it where only \(parts.user.text) and root own the folders"
+        let owners = parts.user.number == 0 ? "root owns" : "\(parts.user.text) and root own"
+        let elsewhere = "keep it where only \(owners) the folders"
         guard parts.user.number == 0, !owner.isUnmapped else { return elsewhere }
         var home = stat()
         if let path = Environment.variable("HOME"), unsafe stat(path, &home) == 0, home.st_uid == owner.number {

@@ -85,7 +85,10 @@ struct DumpKeychain: ParsableCommand {
         let isReadable = hasRead || !items.isEmpty || missing.allSatisfy { $0.place == .allCards }
         let hasDamage = missing.contains(where: \.isDamage)
         session.gaps.tell(missing, isFailure: !isReadable || hasDamage)
-        guard isReadable else { throw ExitCode.failure }
+        guard isReadable else {
+            try session.gaps.end()
+            throw ExitCode.failure
+        }
         return (items, hasDamage)
     }
 

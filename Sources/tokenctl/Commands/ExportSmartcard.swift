@@ -49,8 +49,9 @@ struct ExportSmartcard: ParsableCommand {
         let session = try CommandKeychains(
             cards, keychains: uris.isEmpty ? [] : [token].compactMap { $0 }, locals: false)
         if let token, try uris.isEmpty {
-            let ids = session.eachToken { _, identity in identity.id.description }.found
-            guard ids.contains(token) else {
+            let ids = session.eachToken { _, identity in identity.id.description }
+            guard ids.found.contains(token) else {
+                if let unread = ids.missing.unreadCard { throw unread }
                 throw KeychainError(
                     .itemNotFound, "there is no card '\(token)'",
                     remedy: "'tokenctl list-smartcards' lists those there are")

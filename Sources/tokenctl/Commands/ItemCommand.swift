@@ -70,14 +70,19 @@ struct ItemCommand: ParsableCommand {
     }
 
     func run() throws {
-        do { try perform() } catch let error as KeychainError where error.code == .itemNotFound {
+        let session = try CommandKeychains(cards)
+        do { try perform(in: session) } catch let error as KeychainError where error.code == .itemNotFound {
             try report([])
-            throw error
+            // A password is on no card.
+            guard ItemClass(rawValue: try ItemArguments.className(of: pairs) ?? "")?.isPassword != true else {
+                throw error
+            }
+            session.gaps.tell(session.eachToken { $1 }.missing)
+            try session.gaps.doubting { throw error }
         }
     }
 
-    private func perform() throws {
-        let session = try CommandKeychains(cards)
+    private func perform(in session: CommandKeychains) throws {
         let host = try authentication.host(session.process, for: pairs + [cards.reader].compactMap { $0 })
         let request = authentication.request
         let search = Search(host: host, request: request, gaps: session.gaps, readsData: showData)
@@ -235,6 +240,14 @@ enum ItemArguments {
             }
         }
         return dictionary
+    }
+
+    /// The class that arguments name; nil where they name none.
+    static func className(of arguments: [String]) throws -> String? {
+        guard case .string(let name) = try dictionary(arguments.filter { !PKCS11URI.isURI($0) })["class"] else {
+            return nil
+        }
+        return name
     }
 
     /// Attributes alone, each as `code=value`.

@@ -40,7 +40,13 @@ extension CommandKeychains {
         gaps.tell(session.missing)
         // Without readers it is unknown whether the card is inserted.
         let known = self.tokens.isEmpty ? [] : self.process.knownTokens()
-        if let absent = known.first(where: { uri.matches(PKCS11URI.Place($0.identity, in: nil)) }) {
+        let absent = known.first { uri.matches(PKCS11URI.Place($0.identity, in: nil)) }
+        if let absent, let unread = session.missing.unreadCard {
+            throw KeychainError(
+                unread.code, "'\(absent.identity.label)' is in no reader, unless it is the card that could not be read",
+                remedy: unread.remedy)
+        }
+        if let absent {
             throw KeychainError(
                 .interactionRequired, "'\(absent.identity.label)' is in no reader",
                 remedy: "insert card \(absent.identity.serialNumber ?? absent.identity.id.instance)")
