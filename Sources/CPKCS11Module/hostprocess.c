@@ -2,6 +2,7 @@
 #include "hostprocess.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -115,7 +116,7 @@ int32_t tokenkit_send(int32_t descriptor, struct iovec *parts, int32_t count, in
             int32_t error = await(descriptor, POLLOUT, deadline);
             if (error != 0) return error;
         }
-        struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
+        struct msghdr message = {.msg_iov = parts, .msg_iovlen = count < IOV_MAX ? count : IOV_MAX};
         ssize_t sent = sendmsg(descriptor, &message, flags);
         if (sent < 0 && errno != EINTR && errno != EAGAIN) return -errno;
         if (sent < 0) continue;

@@ -5,7 +5,8 @@ internal import CPKCS11Module
 
 /// The attributes of a template, and the secrets among their values.
 ///
-/// - Throws: `CKR_ARGUMENTS_BAD`, `CKR_ATTRIBUTE_VALUE_INVALID` for a length without a value.
+/// - Throws: `CKR_ARGUMENTS_BAD`, `CKR_ATTRIBUTE_VALUE_INVALID` for a length without a value, `CKR_HOST_MEMORY` for values that no
+///   message can hold, before they are copied.
 func template(
     _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?, _ count: CK_ULONG, _ secrets: inout Secrets
 ) throws(Failure) -> [PKCS11Attribute] {
@@ -14,6 +15,7 @@ func template(
         throw argumentsBad
     }
     var template: [PKCS11Attribute] = []
+    var room = FrameHeader.maximumFields
     for index in 0..<Int(count) {
         let attribute = unsafe attributes[index]
         let (type, length, start) = unsafe (UInt64(attribute.type), attribute.ulValueLen, attribute.pValue)
@@ -22,6 +24,8 @@ func template(
             try unsafe secrets.append(start?.assumingMemoryBound(to: UInt8.self), length)
             template.append(PKCS11Attribute(type, .secret(count: UInt64(length))))
         } else {
+            room -= Int(length)
+            guard room >= 0 else { throw Failure(CKR_HOST_MEMORY, "the arguments are longer than the host takes") }
             template.append(PKCS11Attribute(type, .bytes(unsafe copy(start, Int(length)))))
         }
     }

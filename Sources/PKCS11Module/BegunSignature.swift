@@ -14,7 +14,7 @@ enum BegunSignature {
         guard let mechanism = call.mechanism?.encoded else { return false }
         return unsafe withMemory { memory in
             // The held call of another session is not sent yet, and must not be lost.
-            guard unsafe memory.pointee.is_held == 0 || memory.pointee.session == call.numbers.first else {
+            guard unsafe !memory.pointee.isHeld(initialisation) || memory.pointee.session == call.numbers.first else {
                 return false
             }
             let isKnown = unsafe memory.pointee.isOf(call, mechanism, initialisation)
@@ -35,7 +35,7 @@ enum BegunSignature {
         else { return }
         unsafe withMemory { memory in
             // The held call of another thread must not be lost.
-            guard unsafe memory.pointee.is_held == 0 else { return }
+            guard unsafe !memory.pointee.isHeld(initialisation) else { return }
             unsafe memory.pointee = tokenkit_signature()
             unsafe memory.pointee.initialisation = initialisation
             unsafe memory.pointee.host = host
@@ -49,11 +49,14 @@ enum BegunSignature {
         }
     }
 
-    /// Takes the held `C_SignInit` of a session, which the caller sends before the session's next call, or with it.
+    /// Takes the held `C_SignInit` of a session, which the caller sends before the session's next call, or with it, and before the end
+    /// of all sessions.
     static func take(before call: PKCS11Call, _ initialisation: UInt64) -> PKCS11Call? {
-        guard !call.function.takesSlot, let session = call.numbers.first else { return nil }
+        let endsAll = call.function == .closeAllSessions
+        guard endsAll || !call.function.takesSlot, let session = call.numbers.first else { return nil }
         return unsafe withMemory { memory in
-            guard unsafe memory.pointee.initialisation == initialisation, unsafe memory.pointee.session == session
+            guard unsafe memory.pointee.initialisation == initialisation,
+                unsafe endsAll || memory.pointee.session == session
             else {
                 return nil
             }
@@ -83,6 +86,11 @@ enum BegunSignature {
 }
 
 extension tokenkit_signature {
+    /// Whether a call is held that its session may still need: not one of an earlier initialisation, or of a host that is gone.
+    fileprivate func isHeld(_ initialisation: UInt64) -> Bool {
+        is_held != 0 && self.initialisation == initialisation && Host.isServing(host)
+    }
+
     fileprivate func isOf(_ call: PKCS11Call, _ other: [UInt8], _ initialisation: UInt64) -> Bool {
         guard self.initialisation == initialisation, changes == AttributeMemory.changes, Host.isServing(host),
             call.numbers.count == 2, call.numbers[0] == session, call.numbers[1] == key, !other.isEmpty

@@ -77,7 +77,7 @@ enum Connections {
     /// Drops the connections of a parent process, which stay open there.
     static func forget() {
         for index in 0..<count {
-            if load(index) != empty { Connection(index: index).close() }
+            if load(index) != empty { Connection(index: index).closeInChild() }
             store(index, empty)
         }
         BegunSignature.forget()
@@ -136,6 +136,12 @@ struct Connection {
 
     func close() {
         unsafe fields.pointee.close()
+    }
+
+    /// Closes a parent's connection. The attributes are not freed: a thread of the parent may have freed them already when it forked.
+    fileprivate func closeInChild() {
+        unsafe fields.pointee.attributes = tokenkit_attributes()
+        close()
     }
 
     /// Sends a message with the secrets that the program's own memory holds.

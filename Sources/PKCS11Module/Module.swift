@@ -105,8 +105,10 @@ func perform(
         try body(&context)
         return context.log.end(CKR_OK)
     } catch {
-        // C_Finalize ends connections under calls that it does not wait for.
-        if error.code == CKR_DEVICE_ERROR, !Initialisation.isCurrent(initialisation) {
+        // C_Finalize ends connections under calls that it does not wait for, and the host ends these calls in its way.
+        if [CKR_DEVICE_ERROR, CKR_DEVICE_REMOVED, CKR_FUNCTION_CANCELED].contains(error.code),
+            !Initialisation.isCurrent(initialisation)
+        {
             return context.log.end(CKR_CRYPTOKI_NOT_INITIALIZED)
         }
         return context.log.end(error.code, error.reason)

@@ -157,6 +157,29 @@ int main(int count, char **arguments) {
     MUST(CKR_OK, p11->C_CloseSession(session));
     MUST(CKR_SESSION_HANDLE_INVALID, finish(session));
     MUST(CKR_SESSION_HANDLE_INVALID, p11->C_SignInit(session, &plain, key));
+
+    /* All sessions are closed amid a begun signature, or the module is finalised. Later signatures cost one message all the same. */
+    for (int round = 0; round < 2; round++) {
+        session = open_session();
+        MUST(CKR_OK, p11->C_Login(session, CKU_USER, password, 4));
+        MUST(CKR_OK, p11->C_FindObjectsInit(session, private_keys, 1));
+        MUST(CKR_OK, p11->C_FindObjects(session, &key, 1, &found));
+        MUST(CKR_OK, p11->C_FindObjectsFinal(session));
+        hold(session, &plain, key);
+        if (round == 0) {
+            MUST(CKR_OK, p11->C_CloseAllSessions(first_slot()));
+            MUST(CKR_SESSION_HANDLE_INVALID, finish(session));
+        } else {
+            MUST(CKR_OK, p11->C_Finalize(NULL));
+            MUST(CKR_OK, p11->C_Initialize(NULL));
+        }
+    }
+    session = open_session();
+    MUST(CKR_OK, p11->C_Login(session, CKU_USER, password, 4));
+    MUST(CKR_OK, p11->C_FindObjectsInit(session, private_keys, 1));
+    MUST(CKR_OK, p11->C_FindObjects(session, &key, 1, &found));
+    MUST(CKR_OK, p11->C_FindObjectsFinal(session));
+    hold(session, &plain, key);
     MUST(CKR_OK, p11->C_Finalize(NULL));
     return 0;
 }

@@ -4,7 +4,7 @@
 #include "module.h"
 #include "host.h"
 
-enum { children = 1000, together = 25, threads = 4 };
+enum { children = 1000, together = 25, threads = 4, readers = 3 };
 
 static _Atomic int is_over, calls;
 
@@ -17,6 +17,23 @@ static void *go_on(void *nothing) {
         if (calls++ % 8 == 0) MUST(CKR_OK, sign(session, key));
         CK_SESSION_HANDLE other = open_session();
         MUST(CKR_OK, p11->C_CloseSession(other));
+    }
+    return nothing;
+}
+
+/* Reads two objects in turn, whose attributes the module keeps and frees. */
+static void *read_attributes(void *nothing) {
+    CK_SESSION_HANDLE session = open_session();
+    CK_OBJECT_HANDLE objects[2];
+    CK_ULONG count = 0;
+    MUST(CKR_OK, p11->C_FindObjectsInit(session, NULL, 0));
+    MUST(CKR_OK, p11->C_FindObjects(session, objects, 2, &count));
+    MUST(CKR_OK, p11->C_FindObjectsFinal(session));
+    HOLDS(count == 2);
+    for (int index = 0; !is_over; index++) {
+        CK_OBJECT_CLASS class;
+        CK_ATTRIBUTE attribute = {CKA_CLASS, &class, sizeof class};
+        MUST(CKR_OK, p11->C_GetAttributeValue(session, objects[index % 2], &attribute, 1));
     }
     return nothing;
 }
@@ -57,6 +74,36 @@ static void *initialise(void *signs) {
     return NULL;
 }
 
+static void await(pid_t child) {
+    int status = 0;
+    HOLDS(waitpid(child, &status, 0) == child);
+    if (status != 0) fprintf(stderr, "a child ended with %s %d\n", WIFEXITED(status) ? "exit" : "signal",
+                             WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+    HOLDS(status == 0);
+}
+
+/* Forks amid reads, children that only initialise the module. They must not free what a thread of the parent was about to free. */
+static void fork_amid_reads(void) {
+    pthread_t thread[readers];
+    is_over = 0;
+    MUST(CKR_OK, p11->C_Initialize(NULL));
+    for (int index = 0; index < readers; index++) pthread_create(&thread[index], NULL, read_attributes, NULL);
+    for (int round = 0; round < 400; round++) {
+        pid_t batch[together];
+        for (int index = 0; index < together; index++) {
+            batch[index] = fork();
+            if (batch[index] != 0) continue;
+            alarm(60);
+            MUST(CKR_OK, p11->C_Initialize(NULL));
+            _exit(0);
+        }
+        for (int index = 0; index < together; index++) await(batch[index]);
+    }
+    is_over = 1;
+    for (int index = 0; index < readers; index++) pthread_join(thread[index], NULL);
+    MUST(CKR_OK, p11->C_Finalize(NULL));
+}
+
 static void be_child(int number) {
     alarm(60);
     pthread_t thread[2];
@@ -73,14 +120,6 @@ static void be_child(int number) {
     for (int index = 0; index < 2; index++) pthread_join(thread[index], NULL);
     if (number % 40 == 0) MUST(CKR_OK, p11->C_Finalize(NULL));
     number % 3 == 0 ? exit(0) : _exit(0);
-}
-
-static void await(pid_t child) {
-    int status = 0;
-    HOLDS(waitpid(child, &status, 0) == child);
-    if (status != 0) fprintf(stderr, "a child ended with %s %d\n", WIFEXITED(status) ? "exit" : "signal",
-                             WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
-    HOLDS(status == 0);
 }
 
 static void *begin_and_end(void *nothing) {
@@ -148,6 +187,7 @@ int main(int count, char **arguments) {
     await_hosts(0);
 
     fork_amid_begin_and_end();
+    fork_amid_reads();
     await_hosts(0);
     must_have_no_child();
     printf("%d calls of the parent\n", (int)calls);

@@ -52,6 +52,16 @@ __attribute__((unused)) static pid_t find_host(void) {
     return find_hosts(&host, 1) > 0 ? host : 0;
 }
 
+/* A host with the mark other than one that may still be about to end; 0 for none. */
+__attribute__((unused)) static pid_t find_host_besides(pid_t other) {
+    pid_t hosts[8];
+    int count = find_hosts(hosts, 8);
+    for (int index = 0; index < count && index < 8; index++) {
+        if (hosts[index] != other) return hosts[index];
+    }
+    return 0;
+}
+
 /* Waits until there are `wanted` hosts: a host takes a moment to end after its client. */
 __attribute__((unused)) static void await_hosts(int wanted) {
     for (int tries = 0; find_hosts(NULL, 0) != wanted; tries++) {

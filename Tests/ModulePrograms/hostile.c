@@ -1,6 +1,15 @@
 /* Arguments that no program should give: each has its return value, and none ends the program. */
 #include "module.h"
 
+/* The memory of this process that is in use: statm of proc(5). */
+static long resident_kilobytes(void) {
+    long total = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    HOLDS(file != NULL && fscanf(file, "%ld %ld", &total, &resident) == 2);
+    fclose(file);
+    return resident * (sysconf(_SC_PAGESIZE) >> 10);
+}
+
 int main(int count, char **arguments) {
     HOLDS(count == 2);
     load(arguments[1]);
@@ -32,6 +41,15 @@ int main(int count, char **arguments) {
     MUST(CKR_ATTRIBUTE_VALUE_INVALID, p11->C_FindObjectsInit(session, &bad, 1));
     MUST(CKR_ATTRIBUTE_VALUE_INVALID, p11->C_FindObjectsInit(session, &vast, 1));
     MUST(CKR_ARGUMENTS_BAD, p11->C_FindObjectsInit(session, &bad, huge));
+    /* Values that are short enough each, and together more than a message holds; and more secrets than one call of the kernel sends. */
+    static CK_BYTE much[1 << 24];
+    static CK_ATTRIBUTE many[2000];
+    for (int index = 0; index < 2000; index++) many[index] = (CK_ATTRIBUTE){CKA_LABEL, much, sizeof much};
+    MUST(CKR_HOST_MEMORY, p11->C_FindObjectsInit(session, many, 2000));
+    HOLDS(resident_kilobytes() < 200 << 10);
+    for (int index = 0; index < 2000; index++) many[index] = (CK_ATTRIBUTE){CKA_PRIME_1, buffer, 16};
+    MUST(CKR_OK, p11->C_FindObjectsInit(session, many, 2000));
+    MUST(CKR_OK, p11->C_FindObjectsFinal(session));
     MUST(CKR_OK, p11->C_FindObjectsInit(session, NULL, 0));
     MUST(CKR_ARGUMENTS_BAD, p11->C_FindObjects(session, NULL, 5, &length));
     MUST(CKR_ARGUMENTS_BAD, p11->C_FindObjects(session, &object, 1, NULL));
