@@ -2,12 +2,16 @@ internal import Glibc
 
 /// The executable file of a process, as the kernel tells it: `exe` of proc(5). The process has no influence on it.
 public enum Executable {
-    /// The path of the file; empty where it cannot be seen.
+    /// The path of the file, or that it had before an upgrade replaced it; empty where it cannot be seen.
     public static func path(of process: Int32) -> String {
         var target = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe readlink("/proc/\(process)/exe", &target, target.count)
-        return String(decoding: target.prefix(max(count, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let path = String(decoding: target.prefix(max(count, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return path.hasSuffix(deletion) ? String(path.dropLast(deletion.count)) : path
     }
+
+    /// What the kernel appends to the path of a file that is no longer there: proc(5).
+    private static let deletion = " (deleted)"
 
     /// The name of the file; empty where it cannot be seen.
     public static func name(of process: Int32) -> String {

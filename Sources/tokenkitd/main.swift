@@ -61,6 +61,8 @@ func socketOfSession(_ runtime: String) -> Int32 {
 }
 
 signal(SIGPIPE, SIG_IGN)
+// The folder of the program that started the host may be on a disk that is to be unmounted.
+_ = unsafe chdir("/")
 PCSCBlocking.forbid()
 // This process's memory stays out of core dumps.
 var none = rlimit(rlim_cur: 0, rlim_max: 0)

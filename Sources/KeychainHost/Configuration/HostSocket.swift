@@ -37,7 +37,7 @@ package enum HostSocket {
         let path = path(in: runtime)
         var address = sockaddr_un()
         guard fill(&address, path) else { throw .system("\(path) is too long", ENAMETOOLONG) }
-        guard listeningProcess(&address) == nil else { throw .isServed }
+        guard listener(&address) == .none else { throw .isServed }
         unsafe unlink(path)
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw .system("no socket", errno) }
@@ -57,25 +57,36 @@ package enum HostSocket {
         let lock = unsafe open("\(runtime)/\(folder)", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard lock >= 0 else { return }
         defer { close(lock) }
-        guard flock(lock, LOCK_EX) == 0, listeningProcess(in: runtime) == nil else { return }
+        guard flock(lock, LOCK_EX) == 0, listener(in: runtime) == .none else { return }
         unsafe unlink(path(in: runtime))
     }
 
-    /// The process that has made the socket that listens in the session: the host, or a service manager that starts it
-    /// on demand. Nil for none.
-    package static func listeningProcess(in runtime: String) -> Int32? {
-        var address = sockaddr_un()
-        return fill(&address, path(in: runtime)) ? listeningProcess(&address) : nil
+    /// What listens at a session's socket.
+    package enum Listener: Equatable {
+        case none
+        /// The process that has made the socket: the host, or a service manager that starts it on demand.
+        case process(Int32)
+        /// A host that does not answer: as many programs wait for it as the system lets wait.
+        case overloaded
     }
 
-    private static func listeningProcess(_ address: inout sockaddr_un) -> Int32? {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { return nil }
+    package static func listener(in runtime: String) -> Listener {
+        var address = sockaddr_un()
+        return fill(&address, path(in: runtime)) ? listener(&address) : .none
+    }
+
+    private static func listener(_ address: inout sockaddr_un) -> Listener {
+        // A host that is stopped would be waited for without end.
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(AF_UNIX, kind, 0)
+        guard descriptor >= 0 else { return .none }
         defer { close(descriptor) }
-        guard unsafe withAddress(&address, { unsafe connect(descriptor, $0, $1) }) == 0 else { return nil }
+        guard unsafe withAddress(&address, { unsafe connect(descriptor, $0, $1) }) == 0 else {
+            return errno == EAGAIN ? .overloaded : .none
+        }
         var (process, user): (Int32, UInt32) = (0, 0)
-        guard unsafe clinux_peer(descriptor, &process, &user) == 0, user == geteuid() else { return nil }
-        return process
+        guard unsafe clinux_peer(descriptor, &process, &user) == 0, user == geteuid() else { return .none }
+        return .process(process)
     }
 
     private static func fill(_ address: inout sockaddr_un, _ path: String) -> Bool {

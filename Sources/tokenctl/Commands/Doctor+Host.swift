@@ -60,13 +60,21 @@ extension DoctorSystem {
                     remedy: "sudo make install")
             ]
         }
-        guard let session = try? HostSession(), session.process != nil else {
+        let session = try? HostSession()
+        guard let session, session.listener != .none else {
             let remedy =
                 exists("/run/systemd/system") ? "systemctl --user enable --now tokenkit.socket" : "tokenctl host start"
             return [
                 Finding(
                     state: "note", subject: "host", finding: "programs do not share one: each starts its own",
                     remedy: remedy)
+            ]
+        }
+        guard session.listener != .overloaded else {
+            return [
+                Finding(
+                    state: "missing", subject: "host", finding: "it listens at \(session.path), and does not answer",
+                    remedy: "pkill -KILL \(HostProgram.name)")
             ]
         }
         return [Finding(state: "ok", subject: "host", finding: "it serves this session at \(session.path)")]

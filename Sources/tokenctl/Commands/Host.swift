@@ -22,8 +22,8 @@ struct Host: ParsableCommand {
         let process: Int32?
 
         init(_ session: HostSession) {
-            let process = session.process
-            (socket, isServed, self.process) = (session.path, process != nil, session.isHost ? process : nil)
+            let listener = session.listener
+            (socket, isServed, process) = (session.path, listener != .none, session.host(listener))
         }
     }
 
@@ -41,12 +41,12 @@ struct Host: ParsableCommand {
 
         func run() throws {
             let session = try HostSession()
-            guard session.process == nil else {
+            guard session.listener == .none else {
                 return try Host.report("The host serves this session already.", session, output)
             }
             var host = try HostProgram.start()
-            for _ in 0..<100 where session.process == nil && !host.hasEnded { usleep(50_000) }
-            guard session.process != nil else {
+            for _ in 0..<100 where session.listener == .none && !host.hasEnded { usleep(50_000) }
+            guard session.listener != .none else {
                 let reason = host.complaint ?? "it ended, or could not listen at \(session.path)"
                 throw CommandError("the host does not serve this session", reason)
             }
@@ -63,10 +63,16 @@ struct Host: ParsableCommand {
 
         func run() throws {
             let session = try HostSession()
-            guard let process = session.process else {
-                return try Host.report("No host serves this session.", session, output)
+            let listener = session.listener
+            switch listener {
+            case .none: return try Host.report("No host serves this session.", session, output)
+            case .overloaded:
+                throw CommandError(
+                    "the host does not answer", "many programs wait for it",
+                    advice: "end it with 'pkill -KILL \(HostProgram.name)'")
+            case .process: break
             }
-            guard session.isHost else {
+            guard let process = session.host(listener) else {
                 throw CommandError(
                     "cannot stop this session's host", "its socket belongs to a service manager",
                     advice: "systemctl --user stop tokenkit.socket tokenkit.service")
@@ -74,7 +80,12 @@ struct Host: ParsableCommand {
             guard kill(process, SIGTERM) == 0 else {
                 throw CommandError("cannot stop the host", SystemError().reason)
             }
-            for _ in 0..<100 where session.process != nil { usleep(50_000) }
+            for _ in 0..<100 where session.listener == listener { usleep(50_000) }
+            guard session.listener != listener else {
+                throw CommandError(
+                    "the host has not stopped", "the process \(process) does not answer",
+                    advice: "end it with 'kill -KILL \(process)'")
+            }
             try Host.report("The host takes no further programs.", session, output)
         }
     }
@@ -87,10 +98,12 @@ struct Host: ParsableCommand {
 
         func run() throws {
             let session = try HostSession()
-            let process = session.process.map { " (process \($0))" }
             let sentence =
-                process.map { "A host serves this session at \(session.path)\($0)." }
-                ?? "No host serves this session: each program starts one of its own."
+                switch session.listener {
+                case .none: "No host serves this session: each program starts one of its own."
+                case .process(let process): "A host serves this session at \(session.path) (process \(process))."
+                case .overloaded: "A host listens at \(session.path), and does not answer: many programs wait for it."
+                }
             try Host.report(sentence, session, output)
         }
     }
@@ -111,13 +124,13 @@ struct HostSession {
 
     var path: String { HostSocket.path(in: runtime) }
 
-    /// The process that listens on the session's socket.
-    var process: Int32? { HostSocket.listeningProcess(in: runtime) }
+    /// What listens on the session's socket.
+    var listener: HostSocket.Listener { HostSocket.listener(in: runtime) }
 
-    /// Whether the listening process is the host itself, rather than a service manager.
-    var isHost: Bool {
-        guard let process else { return false }
-        return Executable.path(of: process).hasSuffix("/\(HostProgram.name)")
+    /// The process of a listener that is a host; nil for a service manager.
+    func host(_ listener: HostSocket.Listener) -> Int32? {
+        guard case .process(let process) = listener else { return nil }
+        return Executable.name(of: process) == HostProgram.name ? process : nil
     }
 }
 

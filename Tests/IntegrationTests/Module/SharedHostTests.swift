@@ -105,6 +105,57 @@ import VirtualCard
         #expect(try host.process != nil)
     }
 
+    /// An upgrade replaces the program of a host that runs on.
+    @Test func aHostWhoseFileIsGoneIsKnownAndStopped() throws {
+        let copy = folder.path("tokenkitd")
+        try FileManager.default.copyItem(atPath: Program.host, toPath: copy)
+        let nothing = try FileHandle(forUpdating: URL(filePath: "/dev/null"))
+        let process = try ChildProcess(
+            [copy], environment: environment, streams: Array(repeating: nothing.fileDescriptor, count: 3))
+        defer {
+            kill(process.identifier, SIGKILL)
+            process.wait()
+            try? nothing.close()
+        }
+        #expect(try eventually { try host.process == process.identifier })
+        try FileManager.default.removeItem(atPath: copy)
+        #expect(try host.process == process.identifier)
+        let result = try Program.run([Program.command, "host", "stop"], environment: environment)
+        #expect(result.status == 0, "\(result)")
+        #expect(try host.process == nil)
+    }
+
+    /// As many programs wait for a stopped host as the system lets wait, so that one more would be held.
+    @Test func aHostThatDoesNotAnswerHoldsNoCommandAndIsNotSaidToHaveStopped() throws {
+        try host.start()
+        let process = try #require(try host.process)
+        kill(process, SIGSTOP)
+        defer {
+            kill(process, SIGKILL)
+            kill(process, SIGCONT)
+        }
+        let stopping = try Program.run([Program.command, "host", "stop"], environment: environment)
+        #expect(stopping.status == 1 && "\(stopping)".contains("the host has not stopped"), "\(stopping)")
+        let script = """
+            import socket, subprocess, sys
+            waiting = []
+            while True:
+                one = socket.socket(socket.AF_UNIX)
+                one.setblocking(False)
+                try: one.connect(sys.argv[1])
+                except BlockingIOError: break
+                waiting.append(one)
+            sys.exit(subprocess.run(sys.argv[2:]).returncode)
+            """
+        for (command, status, text) in [
+            ("status", 0, "does not answer"), ("stop", 1, "does not answer"), ("start", 0, "already"),
+        ] {
+            let result = try Program.run(
+                ["python3", "-c", script, host.socket, Program.command, "host", command], environment: environment)
+            #expect(result.status == status && "\(result)".contains(text), "\(result)")
+        }
+    }
+
     /// A folder that others can enter is not trusted.
     @Test func aSocketInAFolderOfOthersIsNotUsed() throws {
         try host.start()
