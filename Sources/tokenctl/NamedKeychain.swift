@@ -1,14 +1,17 @@
 internal import KeychainModel
 internal import ArgumentParser
 internal import Glibc
+internal import HostAPI
 internal import KeychainHost
 internal import PKCS11Driver
 internal import TokenKit
 
 /// The keychain that a command is about: a file, a card by its id, or either by its URI.
-enum NamedKeychain {
-    case local(LocalKeychain)
-    case card(TokenKeychain)
+struct NamedKeychain {
+    let details: KeychainDetails
+    let process: ProcessKeychains
+    private let name: String?
+    private let reader: String?
 
     /// The help of an argument that names a keychain.
     static let help: ArgumentHelp = """
@@ -17,45 +20,79 @@ enum NamedKeychain {
 
     /// - Parameter name: a name or path of a file, a card's id or label, or a URI; the default keychain if nil.
     init(_ name: String?, _ cards: CardOptions) throws {
-        if let name, let uri = try PKCS11URI(keychain: name) {
-            let session = try CommandKeychains(cards, keychains: [name])
-            self = try NamedKeychain.only(
-                session.locals.map { .local($0) } + session.tokens.map { .card($0) }, namedBy: uri)
-            return
+        try self.init(name, cards.reader, ProcessKeychains(cards)) { process in
+            if let name, let card = try NamedKeychain.card(named: name, cards, process) { return .card(card) }
+            return .file(try KeychainName.ofFile(name))
         }
-        guard let name, NamedKeychain.mayBeCard(name) else {
-            self = .local(try LocalKeychain.named(name))
-            return
-        }
-        let session = try CommandKeychains(cards, locals: false)
-        let result = session.eachToken { token, identity in (token: token, isMeant: identity.isNamed(name)) }
-        if let card = try NamedKeychain.only(result.found.filter(\.isMeant).map { .card($0.token) }, named: name) {
-            self = card
-            return
-        }
-        let isKnown = session.process.knownTokens().contains { $0.identity.isNamed(name) }
-        guard isKnown || NamedKeychain.tokenID(name) != nil else {
-            self = .local(try LocalKeychain.named(name))
-            return
-        }
-        _ = session.reporting(result)
-        throw KeychainError.cardNotInserted(name)
     }
 
-    private static func only(_ found: [NamedKeychain], named name: String) throws -> NamedKeychain? {
+    /// The keychain in a file of that name or path, or the default one.
+    ///
+    /// - Throws: `errSecReadOnly` for a card.
+    init(file name: String?) throws {
+        try self.init(name, nil, ProcessKeychains()) { _ in .file(try KeychainName.ofFile(name)) }
+    }
+
+    private enum Place {
+        /// A file's path; nil for the default keychain.
+        case file(String?)
+        case card(KeychainIdentifier)
+    }
+
+    private init(
+        _ name: String?, _ reader: String?, _ process: ProcessKeychains, _ place: (ProcessKeychains) throws -> Place
+    ) throws {
+        (self.name, self.reader, self.process) = (name, reader, process)
+        details =
+            switch try place(process) {
+            case .file(let path): try process.host.openKeychain(at: path, .silent)
+            case .card(let card): try process.host.keychain(card, .silent)
+            }
+    }
+
+    var description: KeychainDescription { details.keychain }
+    var identifier: KeychainIdentifier { description.identifier }
+    var isFile: Bool { description.kind == .file }
+
+    /// The host that has the keychain.
+    ///
+    /// - Parameters:
+    ///   - authentication: the source of PINs and passwords; nil where none is needed.
+    ///   - others: further names that the command was given, whose URIs may say where a PIN is.
+    func host(_ authentication: AuthenticationOptions? = nil, for others: String?...) throws -> any KeychainService {
+        guard let authentication else { return process.host }
+        return try authentication.host(process, for: (others + [name, reader]).compactMap { $0 })
+    }
+
+    /// The details as they are now.
+    func currentDetails() throws -> KeychainDetails {
+        try process.host.keychain(identifier, .silent)
+    }
+
+    /// The card that a name means; nil for the name of a file.
+    private static func card(
+        named name: String, _ cards: CardOptions, _ process: ProcessKeychains
+    ) throws -> KeychainIdentifier? {
+        if let uri = try PKCS11URI(keychain: name) {
+            let session = try CommandKeychains(cards, keychains: [name], of: process)
+            let found = session.eachToken { KeychainIdentifier($1.id) }.found
+            guard session.locals.count + found.count == 1 else { throw CommandError(ambiguous: uri) }
+            return found.first
+        }
+        guard mayBeCard(name) else { return nil }
+        let session = try CommandKeychains(cards, locals: false, of: process)
+        let result = session.eachToken { _, identity in identity }
+        let found = result.found.filter { $0.isNamed(name) }
         guard found.count < 2 else {
             throw CommandError(
                 "'\(name)' names more than one card", advice: "'tokenctl list-keychains' lists their ids")
         }
-        return found.first
-    }
-
-    fileprivate static func only(_ found: [NamedKeychain], namedBy uri: PKCS11URI) throws -> NamedKeychain {
-        guard let first = found.first, found.count == 1 else {
-            throw CommandError(
-                "'\(uri)' names more than one keychain", advice: "'tokenctl list-keychains --uri' lists them")
-        }
-        return first
+        if let card = found.first { return KeychainIdentifier(card.id) }
+        let isKnown = process.knownTokens().contains { $0.identity.isNamed(name) }
+        guard isKnown || tokenID(name) != nil else { return nil }
+        if let unread = result.missing.unreadCard { throw unread }
+        _ = session.reporting(result)
+        throw KeychainError.cardNotInserted(name)
     }
 
     /// Whether a name can be a card's: an id, or a name that no keychain file has.
@@ -90,23 +127,21 @@ extension TokenIdentity {
     func isNamed(_ name: String) -> Bool { label == name || id.description == name }
 }
 
+extension KeychainIdentifier {
+    init(_ token: TokenID) { self.init(rawValue: token.description) }
+}
+
+extension CommandError {
+    fileprivate init(ambiguous uri: PKCS11URI) {
+        self.init("'\(uri)' names more than one keychain", advice: "'tokenctl list-keychains --uri' lists them")
+    }
+}
+
 extension LocalKeychain {
     /// The keychain of that name or path, or the default one.
     static func named(_ name: String?) throws -> LocalKeychain {
-        guard let name else { return try KeychainPreferences.own.openDefault() }
-        let uri = try PKCS11URI(keychain: name)
-        if let noun = NamedKeychain.noun(ofCard: name) {
-            throw KeychainError(
-                .readOnly, "\(name) is \(noun), which cannot be written to", remedy: "name a keychain file")
-        }
-        if let uri {
-            let found = try CommandKeychains(keychains: [name], cards: false).locals
-            guard case .local(let keychain) = try NamedKeychain.only(found.map { .local($0) }, namedBy: uri) else {
-                throw KeychainError(.noSuchKeychain)
-            }
-            return keychain
-        }
-        return try open(KeychainName.path(name))
+        guard let path = try KeychainName.ofFile(name) else { return try KeychainPreferences.own.openDefault() }
+        return try open(path)
     }
 }
 
@@ -149,15 +184,31 @@ enum KeychainName {
         return normalized(name)
     }
 
+    /// The path of an existing keychain's file, by its name, path or URI; nil for nil.
+    ///
+    /// - Throws: `errSecReadOnly` for a card.
+    static func ofFile(_ name: String?) throws -> String? {
+        guard let name else { return nil }
+        let uri = try PKCS11URI(keychain: name)
+        if let noun = NamedKeychain.noun(ofCard: name) {
+            throw KeychainError(
+                .readOnly, "\(name) is \(noun), which cannot be written to", remedy: "name a keychain file")
+        }
+        guard let uri else { return path(name) }
+        let found = try CommandKeychains(keychains: [name], cards: false).locals
+        guard let keychain = found.first, found.count == 1 else { throw CommandError(ambiguous: uri) }
+        return keychain.path
+    }
+
     /// The path of a keychain's file, whether or not it exists.
     static func file(_ name: String) throws -> String {
-        PKCS11URI.isURI(name) ? try LocalKeychain.named(name).path : path(name)
+        PKCS11URI.isURI(name) ? try ofFile(name) ?? name : path(name)
     }
 
     /// The file of a keychain to be deleted. A name means only the keychain in the folder, since a script may delete
     /// the remains of its last run.
     static func fileToDelete(_ name: String) throws -> String {
-        PKCS11URI.isURI(name) ? try LocalKeychain.named(name).path : normalized(name)
+        PKCS11URI.isURI(name) ? try ofFile(name) ?? name : normalized(name)
     }
 
     /// The file of an existing keychain. A name that no keychain in the folder has means the one in the search list

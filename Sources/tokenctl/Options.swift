@@ -201,6 +201,16 @@ struct AuthenticationOptions: ParsableArguments {
     }
 }
 
+extension ProcessKeychains {
+    /// The host over these keychains, for requests that ask nobody.
+    var host: any KeychainService { KeychainHost.Host(self) }
+}
+
+extension RequestContext {
+    /// The circumstances of a request that asks nobody.
+    static let silent = RequestContext(questions: .never)
+}
+
 extension AuthenticationOptions {
     /// The prompter that asks a person. Warns if the pinentry that was chosen cannot be used.
     private func asking(_ alternative: String) -> FirstAvailablePrompter {

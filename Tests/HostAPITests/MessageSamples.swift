@@ -51,7 +51,8 @@ enum MessageSamples {
             der: nil, secret: secret("s3cret"), to: KeychainIdentifier(rawValue: "local:2"))
         let certificate = Addition(.certificate, [:], der: [0x30, 0], secret: nil, to: nil)
         var requests: [HostRequest] = [
-            .keychains, .secret(local), .secret(object), .unlock(KeychainIdentifier(rawValue: "piv:0123")), .lock(nil),
+            .keychains, .secret(local), .secret(object), .unlock(KeychainIdentifier(rawValue: "piv:0123"), for: nil),
+            .unlock(KeychainIdentifier(rawValue: "local:1"), for: .max), .lock(nil),
             .lock(KeychainIdentifier(rawValue: "local:1")), .events(after: nil, waiting: .zero),
             .events(after: EventPosition(subscription: .max, number: 3), waiting: .milliseconds(1500)), .change([]),
             .keychain(KeychainIdentifier(rawValue: "piv:0123")),
@@ -76,6 +77,16 @@ enum MessageSamples {
                 .copy(local, [.isSensitive: true], to: nil),
                 .copy(object, [:], to: KeychainIdentifier(rawValue: "local:1")),
             ]),
+        ]
+        let keychain = KeychainIdentifier(rawValue: "local:1")
+        requests += [
+            .changePassword(of: keychain, from: secret("old"), to: secret("new"), renewingKey: true),
+            .changePassword(of: keychain, from: nil, to: nil, renewingKey: false),
+            .bind(keychain, to: KeychainIdentifier(rawValue: "piv:0123"), key: "9D"),
+            .bind(keychain, to: KeychainIdentifier(rawValue: "piv:0123"), key: nil),
+            .unbind(keychain, from: KeychainIdentifier(rawValue: "piv:0123")), .unbind(keychain, from: nil),
+            .backUp(keychain, to: "/backup"), .restoreKeychain(from: "/backup", as: "login", password: nil),
+            .restoreKeychain(from: "b", as: "./ä", password: secret("old")),
         ]
         for query in try queries() {
             requests += [
@@ -150,6 +161,15 @@ enum MessageSamples {
             } + [KeychainEvent(.lock)]
         let description = KeychainDescription(
             item.keychain, .card, name: "PIV 1", location: "Reader", status: [.readable, .unlocked], isDefault: true)
+        var unlocking = UnlockingDetails()
+        (unlocking.hasPassword, unlocking.passwordCost) = (false, ScryptCost(n: .max, r: .max, p: 1))
+        unlocking.cards = [
+            BoundCard(item.keychain, label: "PIV 1", key: "9D", proof: "9E", isChallenged: true),
+            BoundCard(item.keychain, label: "", key: "", proof: nil, isChallenged: false),
+        ]
+        unlocking.failures = [error]
+        var change = PasswordChange(leftover: error)
+        (change.renewed, change.dropped) = (unlocking.cards, [unlocking.cards[1]])
         return [
             .done, .failed(error), .failed(KeychainError(.param)), .keychains(Outcome([description], missing: missing)),
             .items(Outcome([item, named], missing: missing)), .items(Outcome()),
@@ -173,6 +193,9 @@ enum MessageSamples {
                         plan: ["SEARCH", "SCAN"]),
                 ])),
             .supported(true), .supported(false),
+            .keychain(KeychainDetails(description, unlocking: unlocking)), .boundCards(unlocking.cards),
+            .boundCards([]), .passwordChange(PasswordChange()), .passwordChange(change),
+            .backup(BackupCount(items: 3, leftOut: 1, damaged: 2)),
         ] + PresenceProof.allCases.map { .presenceProof($0) }
     }
 }

@@ -60,6 +60,20 @@ import VirtualCard
         return (unseen, reader.log.count)
     }
 
+    /// Which come on top of a signature's: whether the PIN is forgotten, only the card knows.
+    @Test(arguments: [CardProfile.yubiKey57, .generic]) func aLogoutCostsItsSelectionItselfAndTheQueryOfItsEffect(
+        profile: CardProfile
+    ) throws {
+        let reader = VirtualReader(card: try Cards.plain(.p256, profile))
+        let module = try TestModule(reader)
+        let session = try module.cryptoki.openSession(
+            #require(module.slots.first), flags: CKF_SERIAL_SESSION)
+        try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
+        reader.clearLog()
+        try module.cryptoki.logOut(session)
+        #expect(reader.log.count == 3, "\(reader.log)")
+    }
+
     @Test func aSignatureCostsSixCommandsOnAKnownYubiKey() throws {
         let p256 = try commands(.p256, .yubiKey54) { try sign($0, .p256) }
         #expect(p256.known == 6)

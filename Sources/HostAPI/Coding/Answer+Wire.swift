@@ -18,10 +18,9 @@ extension KeychainDescription: WireValue {
         let identifier = try message.value(KeychainIdentifier.self)
         let kind = try message.value(Kind.self)
         let (name, location) = (try message.text(), try message.text())
-        guard let status = UInt32(exactly: try message.number()) else { throw .malformed }
         self.init(
-            identifier, kind, name: name, location: location, status: KeychainStatus(rawValue: status),
-            isDefault: try message.flag())
+            identifier, kind, name: name, location: location,
+            status: KeychainStatus(rawValue: try message.number32()), isDefault: try message.flag())
     }
 }
 
@@ -31,13 +30,14 @@ extension KeychainDetails: WireValue {
         message.write(triesLeft) { $1.write($0) }
         message.write(otherLocations) { $1.write($0) }
         message.write(settings)
+        message.write(unlocking)
     }
 
     init(from message: inout MessageReader) throws(WireError) {
         self.init(
             try message.value(),
             triesLeft: try message.optional { (message) throws(WireError) in try message.count() },
-            otherLocations: try message.texts(), settings: try message.optional())
+            otherLocations: try message.texts(), settings: try message.optional(), unlocking: try message.optional())
     }
 }
 
@@ -52,10 +52,7 @@ extension KeychainSettings: WireValue {
     init(from message: inout MessageReader) throws(WireError) {
         self.init(
             locksOnSleep: try message.flag(),
-            lockInterval: try message.optional { (message) throws(WireError) in
-                guard let seconds = UInt32(exactly: try message.number()) else { throw .malformed }
-                return seconds
-            })
+            lockInterval: try message.optionalNumber32())
     }
 }
 
@@ -147,6 +144,15 @@ extension HostAnswer: WireValue {
         case .supported(let isSupported):
             message.write(15 as UInt8)
             message.write(isSupported)
+        case .passwordChange(let change):
+            message.write(40 as UInt8)
+            message.write(change)
+        case .boundCards(let cards):
+            message.write(41 as UInt8)
+            message.write(cards)
+        case .backup(let count):
+            message.write(42 as UInt8)
+            message.write(count)
         }
     }
 
@@ -157,7 +163,7 @@ extension HostAnswer: WireValue {
         case 3: self = .keychains(try message.value())
         case 4: self = .items(try message.value())
         case 5: self = .identities(try message.value())
-        case 6: self = .secret(try message.optional { (message) throws(WireError) in try message.secret() })
+        case 6: self = .secret(try message.optionalSecret())
         case 7: self = .changed(try message.value())
         case 8: self = .locked(missing: try message.value())
         case 9: self = .events(try message.value())
@@ -167,6 +173,9 @@ extension HostAnswer: WireValue {
         case 13: self = .choice(try message.value())
         case 14: self = .presenceProof(try message.value())
         case 15: self = .supported(try message.flag())
+        case 40: self = .passwordChange(try message.value())
+        case 41: self = .boundCards(try message.value())
+        case 42: self = .backup(try message.value())
         default: throw .malformed
         }
     }

@@ -49,7 +49,7 @@ extension GivenKey: WireValue {
         self.init(
             try message.attributes(),
             der: try message.optional { (message) throws(WireError) in try message.bytes() },
-            secret: try message.optional { (message) throws(WireError) in try message.secret() })
+            secret: try message.optionalSecret())
     }
 }
 

@@ -73,7 +73,7 @@ extension Addition: WireValue {
         self.init(
             try message.value(), try message.attributes(),
             der: try message.optional { (message) throws(WireError) in try message.bytes() },
-            secret: try message.optional { (message) throws(WireError) in try message.secret() },
+            secret: try message.optionalSecret(),
             to: try message.optional())
     }
 }
@@ -145,7 +145,7 @@ extension ChangeStep: WireValue {
         case 2:
             self = .update(
                 try message.value(), try message.attributes(),
-                secret: try message.optional { (message) throws(WireError) in try message.secret() })
+                secret: try message.optionalSecret())
         case 3: self = .delete(try message.value())
         case 4: self = .addIdentity(try message.value())
         case 5: self = .copy(try message.value(), try message.attributes(), to: try message.optional())
@@ -219,9 +219,10 @@ extension HostRequest: WireValue {
         case .perform(let operation):
             message.write(6 as UInt8)
             message.write(operation)
-        case .unlock(let keychain):
+        case .unlock(let keychain, let seconds):
             message.write(7 as UInt8)
             message.write(keychain)
+            message.write(seconds) { $1.write(UInt64($0)) }
         case .lock(let keychain):
             message.write(8 as UInt8)
             message.write(keychain)
@@ -278,6 +279,30 @@ extension HostRequest: WireValue {
             message.write(algorithm)
             message.write(operation)
             message.write(key)
+        case .changePassword(let keychain, let old, let new, let renewsKey):
+            message.write(40 as UInt8)
+            message.write(keychain)
+            message.write(old) { $1.write($0) }
+            message.write(new) { $1.write($0) }
+            message.write(renewsKey)
+        case .bind(let keychain, let card, let key):
+            message.write(41 as UInt8)
+            message.write(keychain)
+            message.write(card)
+            message.write(key) { $1.write($0) }
+        case .unbind(let keychain, let card):
+            message.write(42 as UInt8)
+            message.write(keychain)
+            message.write(card)
+        case .backUp(let keychain, let path):
+            message.write(43 as UInt8)
+            message.write(keychain)
+            message.write(path)
+        case .restoreKeychain(let backup, let name, let password):
+            message.write(44 as UInt8)
+            message.write(backup)
+            message.write(name)
+            message.write(password) { $1.write($0) }
         }
     }
 
@@ -289,7 +314,7 @@ extension HostRequest: WireValue {
         case 4: self = .secret(try message.value())
         case 5: self = .change(try message.value())
         case 6: self = .perform(try message.value())
-        case 7: self = .unlock(try message.value())
+        case 7: self = .unlock(try message.value(), for: try message.optionalNumber32())
         case 8: self = .lock(try message.optional())
         case 9: self = .administer(try message.value(), try message.value())
         case 10: self = .events(after: try message.optional(), waiting: try message.value())
@@ -299,9 +324,7 @@ extension HostRequest: WireValue {
         case 14: self = .path(ofKeychain: try message.text())
         case 15: self = .openKeychain(at: try message.optionalText())
         case 16:
-            self = .createKeychain(
-                try message.text(),
-                password: try message.optional { (message) throws(WireError) in try message.secret() })
+            self = .createKeychain(try message.text(), password: try message.optionalSecret())
         case 17: self = .deleteKeychain(try message.text())
         case 18: self = .configure(try message.value(), try message.value())
         case 19: self = .keychainChoice(in: try message.optional())
@@ -309,6 +332,16 @@ extension HostRequest: WireValue {
         case 21: self = .presenceProof(try message.value())
         case 22: self = .confirmPresence(try message.value())
         case 23: self = .isSupported(try message.value(), for: try message.value(), by: try message.value())
+        case 40:
+            self = .changePassword(
+                of: try message.value(), from: try message.optionalSecret(), to: try message.optionalSecret(),
+                renewingKey: try message.flag())
+        case 41: self = .bind(try message.value(), to: try message.value(), key: try message.optionalText())
+        case 42: self = .unbind(try message.value(), from: try message.optional())
+        case 43: self = .backUp(try message.value(), to: try message.text())
+        case 44:
+            self = .restoreKeychain(
+                from: try message.text(), as: try message.text(), password: try message.optionalSecret())
         default: throw .malformed
         }
     }

@@ -101,6 +101,16 @@ package struct MessageReader: ~Copyable {
     }
 
     mutating func number() throws(WireError) -> UInt64 { try fields.number() }
+
+    mutating func number32() throws(WireError) -> UInt32 {
+        guard let number = UInt32(exactly: try fields.number()) else { throw .malformed }
+        return number
+    }
+
+    mutating func optionalNumber32() throws(WireError) -> UInt32? {
+        try optional { (message) throws(WireError) in try message.number32() }
+    }
+
     mutating func integer() throws(WireError) -> Int { Int(Int64(bitPattern: try fields.number())) }
     /// A count, which is never negative.
     mutating func count() throws(WireError) -> Int {
@@ -129,6 +139,10 @@ package struct MessageReader: ~Copyable {
         guard let count = Int(exactly: try fields.number()), count <= lane.count - position else { throw .truncated }
         defer { position += count }
         return SharedSecret(Secret(copying: lane.bytes.extracting(position..<position + count)))
+    }
+
+    mutating func optionalSecret() throws(WireError) -> SharedSecret? {
+        try optional { (message) throws(WireError) in try message.secret() }
     }
 
     mutating func value<Value: WireValue>(_ kind: Value.Type = Value.self) throws(WireError) -> Value {

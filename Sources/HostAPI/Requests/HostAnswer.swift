@@ -19,4 +19,7 @@ public enum HostAnswer: Sendable, Equatable {
     case choice(KeychainChoice)
     case presenceProof(PresenceProof)
     case supported(Bool)
+    case passwordChange(PasswordChange)
+    case boundCards([BoundCard])
+    case backup(BackupCount)
 }

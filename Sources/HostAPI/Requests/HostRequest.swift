@@ -10,7 +10,7 @@ public enum HostRequest: Sendable, Equatable {
     case secret(PersistentReference)
     case change([ChangeStep])
     case perform(KeyRequest)
-    case unlock(KeychainIdentifier)
+    case unlock(KeychainIdentifier, for: UInt32?)
     case lock(KeychainIdentifier?)
     case administer(KeychainIdentifier, CardAdministration)
     case events(after: EventPosition?, waiting: Duration)
@@ -27,6 +27,11 @@ public enum HostRequest: Sendable, Equatable {
     case presenceProof(KeychainIdentifier)
     case confirmPresence(KeychainIdentifier)
     case isSupported(KeyAlgorithm, for: KeyOperation, by: KeyRequest.Key)
+    case changePassword(of: KeychainIdentifier, from: SharedSecret?, to: SharedSecret?, renewingKey: Bool)
+    case bind(KeychainIdentifier, to: KeychainIdentifier, key: String?)
+    case unbind(KeychainIdentifier, from: KeychainIdentifier?)
+    case backUp(KeychainIdentifier, to: String)
+    case restoreKeychain(from: String, as: String, password: SharedSecret?)
 }
 
 extension KeychainService {
@@ -40,7 +45,7 @@ extension KeychainService {
             case .secret(let reference): return .secret(try secret(of: reference, context))
             case .change(let steps): return .changed(try change(steps, context))
             case .perform(let operation): return .secret(try perform(operation, context))
-            case .unlock(let keychain): try unlock(keychain, context)
+            case .unlock(let keychain, let seconds): try unlock(keychain, for: seconds, context)
             case .lock(let keychain): return .locked(missing: try lock(keychain, context))
             case .administer(let keychain, let administration): try administer(keychain, administration, context)
             case .events(let position, let patience):
@@ -61,6 +66,15 @@ extension KeychainService {
             case .confirmPresence(let keychain): try confirmPresence(for: keychain, context)
             case .isSupported(let algorithm, let operation, let key):
                 return .supported(try isSupported(algorithm, for: operation, by: key, context))
+            case .changePassword(let keychain, let old, let new, let renewsKey):
+                return .passwordChange(
+                    try changePassword(of: keychain, from: old, to: new, renewingKey: renewsKey, context))
+            case .bind(let keychain, let card, let key):
+                return .boundCards([try bind(keychain, to: card, key: key, context)])
+            case .unbind(let keychain, let card): return .boundCards(try unbind(keychain, from: card, context))
+            case .backUp(let keychain, let path): return .backup(try backUp(keychain, to: path, context))
+            case .restoreKeychain(let backup, let name, let password):
+                return .keychain(try restoreKeychain(from: backup, as: name, password: password, context))
             }
             return .done
         } catch {

@@ -35,7 +35,7 @@ public struct KeychainDescription: Sendable, Hashable {
 }
 
 /// A keychain with the details that only the keychain itself can tell.
-public struct KeychainDetails: Sendable, Hashable {
+public struct KeychainDetails: Sendable, Equatable {
     public let keychain: KeychainDescription
     /// The number of times that a card's PIN may still be tried, where the card tells.
     public let triesLeft: Int?
@@ -43,15 +43,18 @@ public struct KeychainDetails: Sendable, Hashable {
     public let otherLocations: [String]
     /// When a file locks by itself; nil for a card, and for a file that cannot be read.
     public let settings: KeychainSettings?
+    /// How a file is opened; nil for a card.
+    public let unlocking: UnlockingDetails?
 
     public init(
         _ keychain: KeychainDescription, triesLeft: Int? = nil, otherLocations: [String] = [],
-        settings: KeychainSettings? = nil
+        settings: KeychainSettings? = nil, unlocking: UnlockingDetails? = nil
     ) {
         self.keychain = keychain
         self.settings = settings
         self.triesLeft = triesLeft
         self.otherLocations = otherLocations
+        self.unlocking = unlocking
     }
 }
 
@@ -63,4 +66,6 @@ public enum CardAdministration: UInt8, Sendable, CaseIterable {
     case changeUnblockingKey = 2
     /// Sets a new PIN by the unblocking key.
     case unblockPIN = 3
+    /// Resets the card, so that it forgets the PIN, whichever program presented it.
+    case reset = 4
 }

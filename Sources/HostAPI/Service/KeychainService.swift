@@ -68,6 +68,55 @@ public protocol KeychainService: Sendable {
         _ change: KeychainChoice.Change, in domain: PreferencesDomain, _ context: RequestContext
     ) throws(KeychainError)
 
+    /// Replaces the password of a keychain in a file. The sessions that have it unlocked lock it.
+    ///
+    /// - Parameters:
+    ///   - old: nil to ask for it; the same for `new`.
+    ///   - renewsKey: whether everything in the keychain is encrypted anew under another key as well, so that no copy of the file
+    ///     from before helps to open it.
+    /// - Throws: `errSecAuthFailed` for a wrong old password; `errSecDecode`, naming each, for damaged items, which would be lost with
+    ///   the old key. Nothing has changed then.
+    func changePassword(
+        of keychain: KeychainIdentifier, from old: SharedSecret?, to new: SharedSecret?, renewingKey renewsKey: Bool,
+        _ context: RequestContext
+    ) throws(KeychainError) -> PasswordChange
+
+    /// Lets a card open a keychain in a file. The card has to open it once right away. A binding that it had is replaced.
+    ///
+    /// - Parameter key: the name of the card's key, which decrypts or agrees on secrets; nil for the one that is meant for it.
+    /// - Throws: `errSecParam` for a key that only signs, or that is used without a PIN; `errSecItemNotFound` where the card has no such
+    ///   key.
+    func bind(
+        _ keychain: KeychainIdentifier, to card: KeychainIdentifier, key: String?, _ context: RequestContext
+    ) throws(KeychainError) -> BoundCard
+
+    /// Has a card no longer open a keychain in a file.
+    ///
+    /// - Parameter card: nil for all.
+    /// - Returns: the cards that opened it.
+    /// - Throws: `errSecItemNotFound` where no such card did.
+    func unbind(
+        _ keychain: KeychainIdentifier, from card: KeychainIdentifier?, _ context: RequestContext
+    ) throws(KeychainError) -> [BoundCard]
+
+    /// Copies a keychain to a new file, without the items that are to stay on this device. The keychain may be locked.
+    ///
+    /// - Throws: `errSecDuplicateKeychain` if anything is at the path; no copy is left after any error.
+    func backUp(
+        _ keychain: KeychainIdentifier, to path: String, _ context: RequestContext
+    ) throws(KeychainError) -> BackupCount
+
+    /// Makes a keychain of a backup, once every item in it has been checked. It joins the search list as a new one does.
+    ///
+    /// - Parameters:
+    ///   - name: as ``path(ofKeychain:_:)`` takes it.
+    ///   - password: the password that the keychain had; nil to ask for it.
+    /// - Throws: `errSecDuplicateKeychain` for a path that is taken and `errSecInvalidKeychain` for a file that is no backup, before a
+    ///   person is asked; `errSecAuthFailed`. No keychain is left then.
+    func restoreKeychain(
+        from backup: String, as name: String, password: SharedSecret?, _ context: RequestContext
+    ) throws(KeychainError) -> KeychainDetails
+
     /// Tells whether a person could prove to be present. Asks no person.
     func presenceProof(
         for keychain: KeychainIdentifier, _ context: RequestContext
@@ -128,15 +177,20 @@ public protocol KeychainService: Sendable {
     /// Makes the secrets of a keychain readable, for every program of the login session: by its password, or a card's PIN. Asks where
     /// that is needed. A password that comes along is checked also where the keychain is unlocked.
     ///
-    /// - Throws: `errSecNoSuchKeychain`, `errSecAuthFailed`, `errSecUserCanceled`, `errSecInteractionNotAllowed`.
-    func unlock(_ keychain: KeychainIdentifier, _ context: RequestContext) throws(KeychainError)
+    /// - Parameter seconds: the time for which the session keeps a file unlocked; nil for the usual time, or this program alone where
+    ///   the system keeps nothing for a session.
+    /// - Throws: `errSecNoSuchKeychain`, `errSecAuthFailed`, `errSecUserCanceled`, `errSecInteractionNotAllowed`;
+    ///   `errSecNotAvailable` for a given time where the system keeps nothing for a session.
+    func unlock(
+        _ keychain: KeychainIdentifier, for seconds: UInt32?, _ context: RequestContext
+    ) throws(KeychainError)
 
     /// Locks a keychain, or logs out of a card; nil for all of them.
     ///
     /// - Returns: the members that could not be locked.
     func lock(_ keychain: KeychainIdentifier?, _ context: RequestContext) throws(KeychainError) -> [Missing]
 
-    /// Administers a card: changes or unblocks its PIN. Asks for the old and the new values.
+    /// Administers a card: changes or unblocks its PIN, or resets it. Asks for the old and the new values.
     ///
     /// - Throws: `errSecParam` for a keychain that is no card.
     func administer(
@@ -159,6 +213,13 @@ public protocol KeychainService: Sendable {
     /// Ends a request of this client: it fails with `errSecUserCanceled` before anything else is begun for it. A command that is under
     /// way at a card comes to its end first.
     func cancel(_ request: RequestNumber)
+}
+
+extension KeychainService {
+    /// Unlocks for the usual time.
+    public func unlock(_ keychain: KeychainIdentifier, _ context: RequestContext) throws(KeychainError) {
+        try unlock(keychain, for: nil, context)
+    }
 }
 
 // MARK: - The typed form

@@ -84,8 +84,10 @@ package struct WireService: KeychainService {
         }
     }
 
-    package func unlock(_ keychain: KeychainIdentifier, _ context: RequestContext) throws(KeychainError) {
-        try send(.unlock(keychain), context) { if case .done = $0 { () } else { nil } }
+    package func unlock(
+        _ keychain: KeychainIdentifier, for seconds: UInt32?, _ context: RequestContext
+    ) throws(KeychainError) {
+        try send(.unlock(keychain, for: seconds), context) { if case .done = $0 { () } else { nil } }
     }
 
     package func lock(_ keychain: KeychainIdentifier?, _ context: RequestContext) throws(KeychainError) -> [Missing] {
@@ -150,6 +152,43 @@ package struct WireService: KeychainService {
         _ change: KeychainChoice.Change, in domain: PreferencesDomain, _ context: RequestContext
     ) throws(KeychainError) {
         try send(.choose(change, in: domain), context) { if case .done = $0 { () } else { nil } }
+    }
+
+    package func changePassword(
+        of keychain: KeychainIdentifier, from old: SharedSecret?, to new: SharedSecret?, renewingKey renewsKey: Bool,
+        _ context: RequestContext
+    ) throws(KeychainError) -> PasswordChange {
+        try send(.changePassword(of: keychain, from: old, to: new, renewingKey: renewsKey), context) {
+            if case .passwordChange(let change) = $0 { change } else { nil }
+        }
+    }
+
+    package func bind(
+        _ keychain: KeychainIdentifier, to card: KeychainIdentifier, key: String?, _ context: RequestContext
+    ) throws(KeychainError) -> BoundCard {
+        try send(.bind(keychain, to: card, key: key), context) {
+            if case .boundCards(let cards) = $0, cards.count == 1 { cards.first } else { nil }
+        }
+    }
+
+    package func unbind(
+        _ keychain: KeychainIdentifier, from card: KeychainIdentifier?, _ context: RequestContext
+    ) throws(KeychainError) -> [BoundCard] {
+        try send(.unbind(keychain, from: card), context) { if case .boundCards(let cards) = $0 { cards } else { nil } }
+    }
+
+    package func backUp(
+        _ keychain: KeychainIdentifier, to path: String, _ context: RequestContext
+    ) throws(KeychainError) -> BackupCount {
+        try send(.backUp(keychain, to: path), context) { if case .backup(let count) = $0 { count } else { nil } }
+    }
+
+    package func restoreKeychain(
+        from backup: String, as name: String, password: SharedSecret?, _ context: RequestContext
+    ) throws(KeychainError) -> KeychainDetails {
+        try send(.restoreKeychain(from: backup, as: name, password: password), context) {
+            if case .keychain(let details) = $0 { details } else { nil }
+        }
     }
 
     package func presenceProof(

@@ -57,10 +57,7 @@ public struct KeychainPreferences: Sendable {
     /// - Throws: `errSecNoDefaultKeychain` if there is none, `errSecInvalidPrefsDomain` for ``PreferencesDomain/dynamic``.
     public func defaultKeychain(in domain: PreferencesDomain) throws(KeychainError) -> String {
         guard let path = defaultKeychain(try text(of: domain), in: domain) else {
-            throw KeychainError(
-                .noDefaultKeychain, "there is no default keychain",
-                remedy:
-                    "make one with 'tokenctl create-keychain', or choose one with 'tokenctl default-keychain -s NAME'")
+            throw .noDefaultKeychain
         }
         return path
     }

@@ -107,13 +107,6 @@ public final class SecretSource: Prompter {
         }
     }
 
-    /// Skips the first line, if it is unread: it is for a keychain or card that has turned out to need no answer.
-    public func leaveFirstLine() throws(KeychainError) {
-        try lines.withLock { (lines) throws(KeychainError) in
-            if lines.count == 0 { _ = try next(&lines, for: SecretSource.ofKeychain) }
-        }
-    }
-
     private static let ofKeychain = PromptRequest(.password, subject: "the keychain")
 
     private func next(_ lines: inout Lines, for request: PromptRequest) throws(KeychainError) -> Secret {

@@ -25,10 +25,8 @@ extension Host {
             let preferences = keychains.preferences
             let path = preferences.absolutePath(name)
             try preferences.checkFree(path)
-            let chosen =
-                if let password { password.secret.clone() } else {
-                    try visit.session.authentication.prompter.ask(PromptRequest(.newPassword, subject: name))
-                }
+            let chosen = try password.orAsked(
+                PromptRequest(.newPassword, subject: name), visit.session.authentication.prompter)
             let created = try preferences.create(path, password: chosen)
             keychains.adopt(created)
             return visit.session.details(of: created)
@@ -105,6 +103,86 @@ extension Host {
             try visit.session.file(keychain).confirmPresence(
                 use: visit.use("show that it is you"), authentication: visit.session.authentication)
         }
+    }
+}
+
+// Requests about what opens a keychain in a file, and about backups.
+extension Host {
+    public func changePassword(
+        of keychain: KeychainIdentifier, from old: SharedSecret?, to new: SharedSecret?, renewingKey renewsKey: Bool,
+        _ context: RequestContext
+    ) throws(KeychainError) -> PasswordChange {
+        try visit(context, onToken: false) { visit throws(KeychainError) in
+            let file = try visit.session.file(keychain)
+            try file.checkWritable()
+            let prompter = visit.session.authentication.prompter
+            let from = try old.orAsked(
+                PromptRequest(.password, subject: file.name, use: visit.use("change it")), prompter)
+            let to = try new.orAsked(PromptRequest(.newPassword, subject: file.name), prompter)
+            try visit.ticket.check()
+            return renewsKey ? try file.rekey(from: from, to: to) : try file.changePassword(from: from, to: to)
+        }
+    }
+
+    public func bind(
+        _ keychain: KeychainIdentifier, to card: KeychainIdentifier, key: String?, _ context: RequestContext
+    ) throws(KeychainError) -> BoundCard {
+        try visit(context) { visit throws(KeychainError) in
+            let (file, authentication) = (try visit.session.file(keychain), visit.session.authentication)
+            guard let token = try visit.session.keychain(card) as? TokenKeychain else {
+                throw .noSuchKeychain(card)
+            }
+            try file.unlockToChange(use: visit.use("bind it to a card"), authentication: authentication)
+            let others = try file.hasPassword ? authentication.forOthers : authentication
+            return BoundCard(try file.bind(to: token, key: key, authentication: others))
+        }
+    }
+
+    public func unbind(
+        _ keychain: KeychainIdentifier, from card: KeychainIdentifier?, _ context: RequestContext
+    ) throws(KeychainError) -> [BoundCard] {
+        try visit(context, onToken: false) { visit throws(KeychainError) in
+            let file = try visit.session.file(keychain)
+            let bound = try file.cardBindings().map { BoundCard($0) }.filter { card == nil || $0.token == card }
+            // A damaged binding is not listed, and removed as well.
+            guard try file.unbind(card?.rawValue) > 0 else {
+                throw KeychainError(
+                    .itemNotFound, "no such card opens '\(file.name)'",
+                    remedy: "'tokenctl show-keychain-info' lists those that do")
+            }
+            return bound
+        }
+    }
+
+    public func backUp(
+        _ keychain: KeychainIdentifier, to path: String, _ context: RequestContext
+    ) throws(KeychainError) -> BackupCount {
+        try visit(context, onToken: false) { visit throws(KeychainError) in
+            try visit.session.file(keychain).backUp(to: path)
+        }
+    }
+
+    public func restoreKeychain(
+        from backup: String, as name: String, password: SharedSecret?, _ context: RequestContext
+    ) throws(KeychainError) -> KeychainDetails {
+        try visit(context, onToken: false) { visit throws(KeychainError) in
+            let preferences = keychains.preferences
+            try LocalKeychain.checkBackup(backup)
+            try preferences.checkFree(name)
+            let request = PromptRequest(.password, subject: backup, use: visit.use("restore it"))
+            let password = try password.orAsked(request, visit.session.authentication.prompter)
+            try visit.ticket.check()
+            let restored = try preferences.restore(backup, as: name, password: password)
+            keychains.adopt(restored)
+            return visit.session.details(of: restored)
+        }
+    }
+}
+
+extension SharedSecret? {
+    /// A copy of the secret, or the answer to a question where there is none.
+    fileprivate func orAsked(_ request: PromptRequest, _ prompter: any Prompter) throws(KeychainError) -> Secret {
+        if let self { self.secret.clone() } else { try prompter.ask(request) }
     }
 }
 

@@ -185,7 +185,9 @@ public final class Host: KeychainService {
 
     // MARK: Locking
 
-    public func unlock(_ keychain: KeychainIdentifier, _ context: RequestContext) throws(KeychainError) {
+    public func unlock(
+        _ keychain: KeychainIdentifier, for seconds: UInt32?, _ context: RequestContext
+    ) throws(KeychainError) {
         try visit(context, onToken: !keychain.isLocal) { visit throws(KeychainError) in
             let authentication = visit.session.authentication
             switch try visit.session.keychain(keychain) {
@@ -193,12 +195,17 @@ public final class Host: KeychainService {
                 guard try !token.isUnlocked() else { return }
                 try token.verifyPIN(use: visit.use("log in"), authentication: authentication)
             case let file as LocalKeychain:
-                if !file.isLocked, authentication.hasCredential(.password) {
+                // A login session may have the key: the password that came along would not be checked.
+                if authentication.hasCredential(.password) {
                     try file.confirmPresence(use: visit.use("unlock it"), authentication: authentication)
                 } else {
                     try file.unlock(use: visit.use("unlock it"), authentication: authentication)
                 }
-                try file.shareKeyWithSession()
+                if let seconds {
+                    try file.shareKeyWithSession(seconds: seconds)
+                } else {
+                    try file.shareKeyWithSession()
+                }
             case let other: try other.unlock(use: visit.use("unlock it"), authentication: authentication)
             }
         }
@@ -219,9 +226,12 @@ public final class Host: KeychainService {
     private func lockAll(_ context: RequestContext) throws(KeychainError) -> [Missing] {
         try visit(context) { visit throws(KeychainError) in
             var missing = try keychains.lockFiles()
-            for case let token as TokenKeychain in visit.session.searchList.members
-            where (try? token.isUnlocked()) == true {
-                do throws(KeychainError) { try token.logOut() } catch { missing.append(token.missing(error)) }
+            for case let token as TokenKeychain in visit.session.searchList.members {
+                do throws(KeychainError) {
+                    if try token.identity() != nil, try token.isUnlocked() { try token.logOut() }
+                } catch {
+                    missing.append(token.missing(error))
+                }
             }
             return missing
         }
@@ -242,6 +252,7 @@ public final class Host: KeychainService {
             case .changePIN: try token.change(.pin, authentication: authentication)
             case .changeUnblockingKey: try token.change(.unblockingKey, authentication: authentication)
             case .unblockPIN: try token.unblock(authentication: authentication)
+            case .reset: try token.reset()
             }
         }
     }

@@ -25,7 +25,7 @@ extension KeychainSession {
     ///
     /// - Throws: `errSecNoSuchKeychain`.
     func details(of identifier: KeychainIdentifier) throws(KeychainError) -> KeychainDetails {
-        if let absent = absentTokens().first(where: { $0.isIdentified(by: identifier) }) {
+        if let absent = absentTokens().first(where: { $0.isIdentified(by: identifier) }), unreadCards().isEmpty {
             return KeychainDetails(
                 KeychainDescription(identifier, .card, name: absent.name, location: "", status: absent.status))
         }
@@ -45,13 +45,34 @@ extension KeychainSession {
     }
 
     func details(of file: LocalKeychain) -> KeychainDetails {
-        KeychainDetails(description(of: file), settings: try? file.settings)
+        KeychainDetails(description(of: file), settings: try? file.settings, unlocking: file.unlockingDetails)
     }
 
     private func description(of file: LocalKeychain) -> KeychainDescription {
         KeychainDescription(
             file.identifier, .file, name: file.name, location: file.path, status: file.status,
             isDefault: defaultKeychain?.isIdentified(by: file.identifier) ?? false)
+    }
+}
+
+extension LocalKeychain {
+    fileprivate var unlockingDetails: UnlockingDetails {
+        var details = UnlockingDetails()
+        func attempt<Detail>(_ detail: () throws(KeychainError) -> Detail) -> Detail? {
+            do throws(KeychainError) { return try detail() } catch {
+                if !details.failures.contains(where: { $0.description == error.description }) {
+                    details.failures.append(error)
+                }
+                return nil
+            }
+        }
+        details.cards =
+            attempt { () throws(KeychainError) in try cardBindings().map { BoundCard($0) } } ?? []
+        _ = attempt { () throws(KeychainError) in try settings }
+        details.hasPassword = attempt { () throws(KeychainError) in try hasPassword }
+        details.passwordCost = attempt { () throws(KeychainError) in try cost }
+        _ = attempt { () throws(KeychainError) in try checkCardBindings() }
+        return details
     }
 }
 

@@ -86,4 +86,5 @@ struct TicketPrompter: Prompter {
     }
 
     func tell(_ message: String) { prompter.tell(message) }
+    func show(_ message: String) -> (@Sendable () -> Void)? { prompter.show(message) }
 }

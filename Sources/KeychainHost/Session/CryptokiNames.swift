@@ -1,21 +1,28 @@
 package import KeychainModel
 package import TokenKit
 
-/// The names of a file's keychain in PKCS #11, for the module that shows it and for URIs that name it.
-extension LocalKeychain {
-    /// The keychain as a token.
-    package var cryptokiName: CryptokiTokenName {
-        CryptokiTokenName(
+// The names of a file's keychain in PKCS #11, for the module that shows it and for URIs that name it.
+extension CryptokiTokenName {
+    /// A keychain in a file as a token.
+    package init(ofKeychain name: String, _ identifier: KeychainIdentifier) {
+        self.init(
             label: name, manufacturer: CryptokiLibrary.manufacturer, model: "Keychain",
             serialNumber: String(identifier.rawValue.filter { $0 != "-" }.suffix(16)))
     }
+}
 
-    /// The slot that it is in.
-    package var cryptokiSlotName: CryptokiSlotName {
-        CryptokiSlotName(
+extension CryptokiSlotName {
+    /// The slot that a keychain in a file is in.
+    package init(ofKeychain name: String, at path: String) {
+        self.init(
             description: "Keychain \(name)", manufacturer: CryptokiLibrary.manufacturer,
             number: CryptokiSlotName.number(of: path, in: CryptokiSlotName.keychains))
     }
+}
+
+extension LocalKeychain {
+    package var cryptokiName: CryptokiTokenName { CryptokiTokenName(ofKeychain: name, identifier) }
+    package var cryptokiSlotName: CryptokiSlotName { CryptokiSlotName(ofKeychain: name, at: path) }
 }
 
 /// The `CKA_ID` and `CKA_LABEL` of a keychain's items in PKCS #11.

@@ -96,6 +96,11 @@ extension TokenKeychain {
         (try? isUnlocked()).map { $0 ? [.readable, .unlocked] : .readable } ?? []
     }
 
+    /// Resets the card, so that it forgets the PIN, whichever program presented it.
+    func reset() throws(KeychainError) {
+        try present { () throws(TokenError) in try slot.reset() }
+    }
+
     /// Makes the card forget the PIN.
     public func logOut() throws(KeychainError) {
         try present { () throws(TokenError) in try slot.logOut() }

@@ -52,10 +52,9 @@ public struct AuthenticationContext: Sendable {
         try prompter.askForAnother(request)
     }
 
-    /// Skips the first line of a ``SecretSource``, if it is unread: it is for the keychain that was unlocked before.
-    public func leaveFirstLine() throws(KeychainError) {
-        try (prompter as? SecretSource)?.leaveFirstLine()
-    }
+    /// The context for secrets other than the keychain's, which was unlocked before: its prompter's ``Prompter/ask(_:)`` is
+    /// ``Prompter/askForAnother(_:)``.
+    var forOthers: AuthenticationContext { asking(PrompterForOthers(prompter: prompter), lastTry: lastTry) }
 
     /// The cards that may open a keychain which is bound to one of them, as they are now.
     var cards: [TokenKeychain] { lookForCards() }

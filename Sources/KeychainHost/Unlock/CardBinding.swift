@@ -1,3 +1,4 @@
+internal import HostAPI
 internal import KeychainStore
 public import KeychainModel
 internal import SecureBytes
@@ -35,6 +36,14 @@ public struct CardBinding: Sendable, Hashable {
 
     /// The key's name in its driver's terms.
     public var keyName: String { reference.tokenObject?.rawValue ?? "" }
+}
+
+extension BoundCard {
+    init(_ binding: CardBinding) {
+        self.init(
+            KeychainIdentifier(rawValue: binding.tokenID), label: binding.label, key: binding.keyName,
+            proof: binding.proof?.object.rawValue, isChallenged: binding.proof?.canBeChallenged ?? false)
+    }
 }
 
 // The stored form.

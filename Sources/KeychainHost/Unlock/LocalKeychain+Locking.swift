@@ -134,13 +134,10 @@ extension LocalKeychain {
         state.notifier.notify()
     }
 
-    /// The time that the session keeps a key by default, in seconds: a working day.
-    public static let standardSessionTime: UInt32 = 28_800
-
     /// Unlocks for later programs of the login session as well; where the kernel keeps no keys, for this one alone.
     public func shareKeyWithSession() throws(KeychainError) {
         do throws(KeychainError) {
-            try shareKeyWithSession(seconds: LocalKeychain.standardSessionTime)
+            try shareKeyWithSession(seconds: KeychainSettings.standardSessionTime)
         } catch {
             guard error.code == .notAvailable else { throw error }
         }

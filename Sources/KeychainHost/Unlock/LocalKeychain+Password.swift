@@ -1,17 +1,8 @@
+public import HostAPI
 internal import KeychainStore
 public import KeychainModel
 public import SecureBytes
 internal import SystemCrypto
-
-/// The side effects of a change of password.
-public struct PasswordChange: Sendable {
-    /// The reason why a file beside the keychain's still has what the old password opens, and the remedy; nil where no file has it.
-    public fileprivate(set) var leftover: KeychainError?
-    /// The cards that open the keychain with its new key as well.
-    public internal(set) var renewedBindings: [CardBinding] = []
-    /// The cards that opened the keychain, but do not with its new key.
-    public internal(set) var droppedBindings: [CardBinding] = []
-}
 
 // Another password, and another key. Keychain semantics 2.2.
 extension LocalKeychain {
@@ -58,20 +49,21 @@ extension LocalKeychain {
         }
         let replacement = try WrappedKey(wrapping: key, of: current.keychain, password: new, cost: cost)
         let change = try change { opened throws(KeychainError) -> PasswordChange? in
-            var change = PasswordChange()
+            var (change, renewed) = (PasswordChange(), [CardBinding]())
             let isReplaced = try opened.rekey(from: oldKey, to: key, current, replacement) {
                 rows throws(KeychainError) in
                 for row in rows {
                     guard let binding = CardBinding(row) else { continue }
-                    if let renewed = try binding.renewed(sealing: key, of: current.keychain, insteadOf: oldKey) {
-                        change.renewedBindings.append(renewed)
+                    if let new = try binding.renewed(sealing: key, of: current.keychain, insteadOf: oldKey) {
+                        renewed.append(new)
                     } else {
-                        change.droppedBindings.append(binding)
+                        change.dropped.append(BoundCard(binding))
                     }
                 }
-                return change.renewedBindings.map(\.row)
+                return renewed.map(\.row)
             }
             guard isReplaced else { return nil }
+            change.renewed = renewed.map { BoundCard($0) }
             change.leftover = opened.finishPasswordChange(key)
             return change
         }

@@ -7,7 +7,7 @@ public struct BackupCount: Sendable, Hashable {
     /// Items left out, since they are damaged: a backup with them could not be restored.
     public let damaged: Int
 
-    package init(items: Int, leftOut: Int, damaged: Int) {
+    public init(items: Int, leftOut: Int, damaged: Int) {
         self.items = items
         self.leftOut = leftOut
         self.damaged = damaged

@@ -31,15 +31,16 @@ struct BackupKeychain: ParsableCommand {
     }
 
     func run() throws {
-        let opened = try LocalKeychain.named(keychain)
-        let count = try opened.backUp(to: file)
+        let named = try NamedKeychain(file: keychain)
+        let count = try named.host().backUp(named.identifier, to: file, .silent)
         guard !output.json else {
             return try Listing.showJSON(
                 Report(
-                    keychain: opened.path, file: file, items: count.items, leftOut: count.leftOut,
+                    keychain: named.description.location, file: file, items: count.items, leftOut: count.leftOut,
                     damaged: count.damaged))
         }
-        StandardOutput.line("\(count.items) \(count.items == 1 ? "item" : "items") of '\(opened.name)' backed up.")
+        StandardOutput.line(
+            "\(count.items) \(count.items == 1 ? "item" : "items") of '\(named.description.name)' backed up.")
         if count.leftOut > 0 {
             StandardOutput.line(
                 "\(count.leftOut) left out: \(count.leftOut == 1 ? "it stays" : "they stay") on this device.")
@@ -73,14 +74,11 @@ struct RestoreKeychain: ParsableCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
-        // Checked before the password is asked for: the file exists and is a backup, and the name is free.
+        // A file that is not there is told as for every other input.
         _ = try Input(backup)
-        try LocalKeychain.checkBackup(backup)
-        try KeychainPreferences.own.checkFree(keychain)
-        let request = PromptRequest(.password, subject: backup, use: "restore it")
-        let password = try authentication.context().prompter.ask(request)
-        let restored = try KeychainPreferences.own.restore(backup, as: keychain, password: password)
-        guard !output.json else { return try Listing.showJSON(KeychainRow(restored)) }
-        StandardOutput.line(restored.path)
+        let host = try authentication.host(ProcessKeychains(), for: [])
+        let restored = try host.restoreKeychain(from: backup, as: keychain, password: nil, authentication.request)
+        guard !output.json else { return try Listing.showJSON(KeychainRow(restored.keychain)) }
+        StandardOutput.line(restored.keychain.location)
     }
 }

@@ -1,3 +1,4 @@
+internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
 internal import KeychainHost
@@ -42,22 +43,23 @@ struct BindKeychain: ParsableCommand {
     }
 
     func run() throws {
-        let opened = try LocalKeychain.named(keychain)
+        let named = try NamedKeychain(file: keychain)
         if list {
-            try Listing.show(opened.cardBindings().map(BindingRow.init), json: output.json)
-            if let damage = opened.damage { throw damage }
-            return try opened.checkCardBindings()
+            let unlocking = named.details.unlocking ?? UnlockingDetails()
+            try Listing.show(unlocking.cards.map(BindingRow.init), json: output.json)
+            if let failure = unlocking.failures.first { throw failure }
+            return
         }
         let uri = try key.flatMap { try PKCS11URI(argument: $0) }
         let session = try CommandKeychains(cards, keychains: uri == nil ? [] : [key].compactMap { $0 }, locals: false)
-        let context = try authentication.context(session.process, for: key, keychain, cards.reader)
         let name = try uri.map { try session.key(namedBy: $0).name } ?? key
-        let token = try session.onlyCard()
-        try opened.unlockToChange(use: "bind it to a card", authentication: context)
-        if try opened.hasPassword { try context.leaveFirstLine() }
-        let binding = try opened.bind(to: token, key: name, authentication: context)
-        guard !output.json else { return try Listing.showJSON(BindingRow(binding)) }
-        StandardOutput.line("'\(binding.label)' opens '\(opened.name)' from now on.")
+        guard let card = try session.onlyCard().identity() else { return }
+        let host = try authentication.host(
+            session.process, for: [key, keychain, cards.reader].compactMap { $0 })
+        _ = try host.openKeychain(at: named.description.location, .silent)
+        let bound = try host.bind(named.identifier, to: KeychainIdentifier(card.id), key: name, authentication.request)
+        guard !output.json else { return try Listing.showJSON(BindingRow(bound)) }
+        StandardOutput.line("'\(bound.label)' opens '\(named.description.name)' from now on.")
     }
 }
 
@@ -74,10 +76,9 @@ struct BindingRow: Row {
         [card, key, proof.map { isChallenged ? $0 : "\($0) (compared)" } ?? "none", token]
     }
 
-    init(_ binding: CardBinding) {
-        (card, key, token) = (binding.label, binding.keyName, binding.tokenID)
-        proof = binding.proof?.object.rawValue
-        isChallenged = binding.proof?.canBeChallenged ?? false
+    init(_ bound: BoundCard) {
+        (card, key, token) = (bound.label, bound.key, bound.token.rawValue)
+        (proof, isChallenged) = (bound.proof, bound.isChallenged)
     }
 }
 
@@ -104,21 +105,17 @@ struct UnbindKeychain: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        let opened = try LocalKeychain.named(keychain)
-        let bindings = try opened.cardBindings()
-        let isListed = bindings.contains { $0.tokenID == token }
+        let named = try NamedKeychain(file: keychain)
+        let isListed = named.details.unlocking?.cards.contains { $0.token.rawValue == token } ?? false
         let uri = try isListed ? nil : token.flatMap { try PKCS11URI(argument: $0) }
         let id = try uri.map { try UnbindKeychain.id(of: $0) } ?? token
-        guard try opened.unbind(id) > 0 else {
-            throw KeychainError(
-                .itemNotFound, "no such card opens '\(opened.name)'",
-                remedy: "'tokenctl show-keychain-info' lists those that do")
-        }
+        let card = id.map(KeychainIdentifier.init(rawValue:))
+        let removed = try named.host().unbind(named.identifier, from: card, .silent)
         Warnings.show(
-            "a copy of '\(opened.name)' from before still opens with the card: 'tokenctl set-keychain-password --rekey' gives it another key"
+            "a copy of '\(named.description.name)' from before still opens with the card: 'tokenctl set-keychain-password --rekey' gives it another key"
         )
         guard output.json else { return }
-        try Listing.show(bindings.filter { [nil, $0.tokenID].contains(id) }.map(BindingRow.init), json: true)
+        try Listing.show(removed.map(BindingRow.init), json: true)
     }
 
     /// The id of the card that a URI names, inserted or read before.

@@ -54,8 +54,8 @@ struct Explain: ParsableCommand {
 
     func run() throws {
         let session = try CommandKeychains(cards)
-        let host = KeychainHost.Host(session.process)
-        let request = RequestContext(questions: .never)
+        let host = session.process.host
+        let request = RequestContext.silent
         let explanations = try ItemQueries(pairs).dictionaries(in: session).map { try host.explain($0, request) }
         let labels = Dictionary(session.eachToken { ($0.name, $1.label) }.found) { first, _ in first }
         for explanation in explanations { try show(explanation, labels) }

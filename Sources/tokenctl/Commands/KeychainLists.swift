@@ -1,3 +1,4 @@
+internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
 internal import KeychainHost
@@ -48,8 +49,9 @@ struct ListKeychains: ParsableCommand {
         if set {
             // Cards are left out, so that the output of list-keychains can be the input.
             let files = try keychains.filter { NamedKeychain.noun(ofCard: $0) == nil }.map(KeychainName.file)
-            try KeychainPreferences.own.setSearchList(files, in: domain.domain ?? .user)
-            warnOfAbsent(files)
+            let (host, request) = (try ProcessKeychains().host, RequestContext.silent)
+            try host.choose(.searchList(files), in: domain.domain ?? .user, request)
+            warnOfAbsent(try files.map { try host.path(ofKeychain: $0, request) })
             guard output.json || output.table || output.uris else { return }
         }
         let gaps = Gaps()
@@ -66,8 +68,8 @@ struct ListKeychains: ParsableCommand {
 
     /// Warns of listed files that are not there. As on macOS they may be listed, but a misspelt name takes a keychain
     /// out of all searches.
-    private func warnOfAbsent(_ files: [String]) {
-        for path in files.map(KeychainPreferences.own.absolutePath) where KeychainName.isAbsent(path) {
+    private func warnOfAbsent(_ paths: [String]) {
+        for path in paths where KeychainName.isAbsent(path) {
             Warnings.show("warning: there is no keychain at \(path), which is in the list now")
         }
     }
@@ -164,13 +166,17 @@ struct DefaultKeychain: ParsableCommand {
     @OptionGroup var setting: KeychainSettingOptions
 
     func run() throws {
-        let preferences = KeychainPreferences.own
+        let (host, request) = (try ProcessKeychains().host, RequestContext.silent)
         let domain = setting.domain.domain
         guard !setting.set else {
-            try preferences.setDefaultKeychain(setting.path, in: domain ?? .user)
-            return try setting.show(setting.path.map(preferences.absolutePath))
+            let path = try setting.path
+            try host.choose(.defaultKeychain(path), in: domain ?? .user, request)
+            return try setting.show(path.map { try host.path(ofKeychain: $0, request) })
         }
-        try setting.show(domain.map { try preferences.defaultKeychain(in: $0) } ?? preferences.defaultKeychain())
+        guard let path = try host.keychainChoice(in: domain, request).defaultKeychain else {
+            throw KeychainError.noDefaultKeychain
+        }
+        try setting.show(path)
     }
 }
 
@@ -185,11 +191,13 @@ struct LoginKeychain: ParsableCommand {
         guard setting.domain.domain ?? .user == .user else {
             throw KeychainError(.invalidPreferencesDomain, "only a user has a login keychain", remedy: "leave -d out")
         }
+        let (host, request) = (try ProcessKeychains().host, RequestContext.silent)
         if setting.set {
             // The keychain must exist: new items go there where no other default is set.
-            if let path = try setting.path { _ = try LocalKeychain.named(path) }
-            try KeychainPreferences.own.setLoginKeychain(setting.path)
+            let path = try setting.path
+            if let path { _ = try host.openKeychain(at: path, request) }
+            try host.choose(.loginKeychain(path), in: .user, request)
         }
-        try setting.show(KeychainPreferences.own.loginKeychain())
+        try setting.show(host.keychainChoice(in: nil, request).loginKeychain)
     }
 }

@@ -1,3 +1,4 @@
+internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
 internal import KeychainHost
@@ -30,11 +31,11 @@ struct SetKeychainSettings: ParsableCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
-        let opened = try LocalKeychain.named(keychain)
-        try opened.unlockToChange(
-            use: "change its settings", authentication: authentication.context(for: keychain))
-        try opened.change(KeychainSettings(locksOnSleep: locksOnSleep, lockInterval: interval))
-        if output.json { try Listing.showJSON(KeychainInfo(opened)) }
+        let named = try NamedKeychain(file: keychain)
+        try named.host(authentication).configure(
+            named.identifier, KeychainSettings(locksOnSleep: locksOnSleep, lockInterval: interval),
+            authentication.request)
+        if output.json { try Listing.showJSON(KeychainInfo(named.currentDetails())) }
     }
 }
 
@@ -50,17 +51,22 @@ struct ShowKeychainInfo: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        switch try NamedKeychain(keychain, cards) {
-        case .local(let opened): try show(opened)
-        case .card(let card): try show(card)
+        let named = try NamedKeychain(keychain, cards)
+        var info = KeychainInfo(named.details)
+        if !named.isFile { info.lockInterval = try KeychainPreferences.own.pinTimeout() }
+        guard !output.json else {
+            try Listing.showJSON(info)
+            return try fail(named)
         }
+        named.isFile ? show(info) : show(info, reader: named.description.location)
+        try fail(named)
     }
 
-    private func show(_ opened: LocalKeychain) throws {
-        let info = try KeychainInfo(opened)
-        if output.json { try Listing.showJSON(info) } else { show(info) }
-        for failure in info.failures.dropFirst() { printError("\(opened.name): \(failure)") }
-        if let failure = info.failures.first { throw failure }
+    /// - Throws: the first error of the details that cannot be read. The others are printed.
+    private func fail(_ named: NamedKeychain) throws {
+        let failures = named.details.unlocking?.failures ?? []
+        for failure in failures.dropFirst() { printError("\(named.description.name): \(failure)") }
+        if let failure = failures.first { throw failure }
     }
 
     private func show(_ info: KeychainInfo) {
@@ -82,13 +88,10 @@ struct ShowKeychainInfo: ParsableCommand {
         interval.map { " use-lock-interval timeout=\($0)s" } ?? " no-timeout"
     }
 
-    private func show(_ card: TokenKeychain) throws {
-        let info = try KeychainInfo(card, card.status(of: .pin))
-        guard !output.json else { return try Listing.showJSON(info) }
-        let interval = ShowKeychainInfo.text(of: info.lockInterval)
-        StandardError.line("Keychain \"\(info.keychain)\"\(interval)")
+    private func show(_ info: KeychainInfo, reader: String) {
+        StandardError.line("Keychain \"\(info.keychain)\"\(ShowKeychainInfo.text(of: info.lockInterval))")
         Listing.show([
-            TokenFact("Reader", card.name), TokenFact("State", info.isUnlocked ? "PIN presented" : "locked"),
+            TokenFact("Reader", reader), TokenFact("State", info.isUnlocked ? "PIN presented" : "locked"),
             TokenFact("PIN tries left", info.triesLeft.map { String($0) } ?? "unknown"),
         ])
     }

@@ -3,7 +3,6 @@ internal import KeychainModel
 internal import ArgumentParser
 internal import KeychainHost
 internal import SecureBytes
-internal import TokenKit
 
 struct CreateKeychain: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -28,19 +27,17 @@ struct CreateKeychain: ParsableCommand {
     func validate() throws { try authentication.refuseSource(beside: "-p", password) }
 
     func run() throws {
-        let context = try authentication.context()
+        let host = try authentication.host(ProcessKeychains(), for: [])
         var rows: [KeychainRow] = []
         // If one cannot be made, those that were made before are reported.
         defer { output.report(rows) }
         for keychain in keychains {
             let name = try KeychainName.new(keychain)
-            try KeychainPreferences.own.checkFree(name)
-            let password = Passphrase(
-                argument: password, request: PromptRequest(.newPassword, subject: keychain), context: context)
-            let created = try KeychainPreferences.own.create(name, password: password.ask())
-            if self.password != nil { try? created.shareKeyWithSession(seconds: LocalKeychain.standardSessionTime) }
+            let password = password.map { SharedSecret(SecretArgument.secret($0)) }
+            let created = try host.createKeychain(name, password: password, RequestContext()).keychain
+            if password != nil { try? host.unlock(created.identifier, .silent) }
             rows.append(KeychainRow(created))
-            if !output.json { StandardOutput.line(created.path) }
+            if !output.json { StandardOutput.line(created.location) }
         }
     }
 }
@@ -56,6 +53,7 @@ struct DeleteKeychain: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
+        let (host, request) = (try ProcessKeychains().host, RequestContext.silent)
         var rows: [KeychainRow] = []
         defer { output.report(rows) }
         for keychain in keychains {
@@ -64,8 +62,8 @@ struct DeleteKeychain: ParsableCommand {
                     .readOnly, "'\(keychain)' is \(noun), not a file that could be deleted", remedy: "take it out")
             }
             let name = try KeychainName.fileToDelete(keychain)
-            let row = KeychainRow(at: KeychainPreferences.own.absolutePath(name))
-            try KeychainPreferences.own.delete(name)
+            let row = KeychainRow(at: try host.path(ofKeychain: name, request))
+            try host.deleteKeychain(name, request)
             rows.append(row)
         }
     }
@@ -93,7 +91,8 @@ struct UnlockKeychain: ParsableCommand {
     @Option(
         name: [.letter("t"), .customLong("timeout")], parsing: .unconditional,
         help: ArgumentHelp(
-            "Seconds until it locks by itself. (default: \(LocalKeychain.standardSessionTime))", valueName: "timeout"))
+            "Seconds until it locks by itself. (default: \(KeychainSettings.standardSessionTime))", valueName: "timeout"
+        ))
     var givenTimeout: UInt32?
 
     @OptionGroup var cards: CardOptions
@@ -108,36 +107,29 @@ struct UnlockKeychain: ParsableCommand {
     }
 
     func run() throws {
-        switch try NamedKeychain(keychain, cards) {
-        case .card(let card):
-            guard !withoutPassword, givenTimeout == nil else {
-                throw CommandError(
-                    "-\(withoutPassword ? "u" : "t") is for keychains in files",
-                    "a card keeps its PIN itself, until it is taken out or locked", advice: "leave it out")
+        let named = try NamedKeychain(keychain, cards)
+        guard named.isFile || !withoutPassword && givenTimeout == nil else {
+            throw CommandError(
+                "-\(withoutPassword ? "u" : "t") is for keychains in files",
+                "a card keeps its PIN itself, until it is taken out or locked", advice: "leave it out")
+        }
+        var request = authentication.request
+        if let password, !withoutPassword {
+            request.credentials = [.init(named.isFile ? .password : .pin, SecretArgument.secret(password))]
+        }
+        if withoutPassword {
+            guard named.description.status.contains(.unlocked) else {
+                throw KeychainError(
+                    .interactionNotAllowed, "this session does not keep the key of '\(named.description.name)'",
+                    remedy: "leave -u out")
             }
-            let context = try authentication.context(for: keychain, cards.reader)
-            if let password { context.setCredential(SecretArgument.secret(password), .pin) }
-            try card.verifyPIN(authentication: context)
-            if output.json { try Listing.showJSON(KeychainInfo(card, isUnlocked: true)) }
-        case .local(let opened):
-            try unlock(opened)
-            try opened.shareKeyWithSession(seconds: givenTimeout ?? LocalKeychain.standardSessionTime)
-            if output.json { try Listing.showJSON(KeychainInfo(opened)) }
+            request.questions = .never
         }
-    }
-
-    private func unlock(_ opened: LocalKeychain) throws {
-        guard withoutPassword else {
-            if let password { return try opened.unlock(password: SecretArgument.secret(password)) }
-            return try opened.unlock(
-                use: LocalKeychain.plainUnlock,
-                authentication: authentication.context(ProcessKeychains(cards), for: keychain, cards.reader))
-        }
-        guard try opened.unlockFromSession() else {
-            throw KeychainError(
-                .interactionNotAllowed, "this session does not keep the key of '\(opened.name)'", remedy: "leave -u out"
-            )
-        }
+        let time = named.isFile ? givenTimeout ?? KeychainSettings.standardSessionTime : nil
+        try named.host(authentication).unlock(named.identifier, for: time, request)
+        guard output.json else { return }
+        try Listing.showJSON(
+            named.isFile ? KeychainInfo(named.currentDetails()) : KeychainInfo(named.description, isUnlocked: true))
     }
 }
 
@@ -158,47 +150,35 @@ struct LockKeychain: ParsableCommand {
 
     func run() throws {
         guard !all else { return try lockAll() }
-        switch try NamedKeychain(keychain, cards) {
-        case .card(let card):
-            let info = try LockKeychain.lock(card)
-            if output.json { try Listing.showJSON([info]) }
-        case .local(let opened):
-            try opened.lockSession()
-            if output.json { try Listing.showJSON([KeychainInfo(opened)]) }
+        let (named, request) = (try NamedKeychain(keychain, cards), RequestContext.silent)
+        let host = try named.host()
+        if named.isFile {
+            _ = try host.lock(named.identifier, request)
+        } else {
+            try host.administer(named.identifier, .reset, request)
         }
-    }
-
-    private static func lock(_ card: TokenKeychain) throws -> KeychainInfo {
-        defer { card.slot.disconnect(resetting: true) }
-        return try KeychainInfo(card, isUnlocked: false)
+        guard output.json else { return }
+        try Listing.showJSON([
+            named.isFile ? KeychainInfo(named.currentDetails()) : KeychainInfo(named.description, isUnlocked: false)
+        ])
     }
 
     private func lockAll() throws {
-        let session = try CommandKeychains(cards, locals: false)
-        var outcome = try session.process.lockAll()
-        // An absent keychain needs no locking.
-        outcome.missing.removeAll { $0.kind == .absentKeychain }
-        var infos: [KeychainInfo] = []
-        for token in session.tokens where (try? token.identity()) ?? nil != nil {
-            infos.append(try LockKeychain.lock(token))
-        }
-        _ = session.reporting(outcome)
+        let (host, request) = (try ProcessKeychains(cards).host, RequestContext.silent)
+        let all = try host.keychains(request)
+        let present = all.found.filter { $0.kind != .moduleToken }
+        for card in present where card.kind == .card { try host.administer(card.identifier, .reset, request) }
+        let failed = try host.lock(nil, request).filter { $0.kind != .absentKeychain }
+        let gaps = Gaps()
+        gaps.tell(failed + all.missing.filter { $0.kind != .absentKeychain })
         if output.json {
-            infos += try outcome.found.map { try KeychainInfo($0) }
-            try Listing.showJSON(infos)
+            try Listing.showJSON(
+                present.map { keychain in
+                    guard keychain.kind == .file else { return KeychainInfo(keychain, isUnlocked: false) }
+                    return KeychainInfo(try host.keychain(keychain.identifier, request))
+                })
         }
-        if !outcome.missing.isEmpty { throw ExitCode(1) }
-    }
-}
-
-/// A passphrase: given as an argument, or asked for.
-struct Passphrase {
-    let argument: String?
-    let request: PromptRequest
-    let context: AuthenticationContext
-
-    func ask() throws -> Secret {
-        if let argument { return SecretArgument.secret(argument) }
-        return try context.prompter.ask(request)
+        try gaps.end()
+        if !failed.isEmpty { throw ExitCode(1) }
     }
 }

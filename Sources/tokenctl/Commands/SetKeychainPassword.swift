@@ -1,7 +1,6 @@
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
-internal import KeychainHost
 internal import SecureBytes
 
 struct SetKeychainPassword: ParsableCommand {
@@ -39,34 +38,29 @@ struct SetKeychainPassword: ParsableCommand {
     }
 
     func run() throws {
-        guard case .local(let opened) = try NamedKeychain(keychain, cards) else {
+        let named = try NamedKeychain(keychain, cards)
+        guard named.isFile else {
             throw KeychainError(
                 .readOnly, "a card has a PIN, not a password", remedy: "use 'tokenctl card pin change'")
         }
-        try opened.checkWritable()
-        let context = try authentication.context(for: keychain)
-        let old = Passphrase(
-            argument: oldPassword, request: PromptRequest(.password, subject: opened.name, use: "change it"),
-            context: context)
-        let new = Passphrase(
-            argument: newPassword, request: PromptRequest(.newPassword, subject: opened.name), context: context)
-        let change =
-            rekey
-            ? try opened.rekey(from: old.ask(), to: new.ask())
-            : try opened.changePassword(from: old.ask(), to: new.ask())
-        defer { SetKeychainPassword.warn(of: change, in: opened.name) }
-        guard !output.json else { return try Listing.showJSON(KeychainInfo(opened)) }
+        func given(_ password: String?) -> SharedSecret? { password.map { SharedSecret(SecretArgument.secret($0)) } }
+        let change = try named.host(authentication).changePassword(
+            of: named.identifier, from: given(oldPassword), to: given(newPassword), renewingKey: rekey,
+            authentication.request)
+        let name = named.description.name
+        defer { SetKeychainPassword.warn(of: change, in: name) }
+        guard !output.json else { return try Listing.showJSON(KeychainInfo(named.currentDetails())) }
         StandardOutput.line(
-            "The password\(rekey ? " and the key" : "") of '\(opened.name)' \(rekey ? "have" : "has") been changed.")
-        for binding in change.renewedBindings {
-            StandardOutput.line("'\(binding.label)' (\(binding.tokenID)) opens it as before.")
+            "The password\(rekey ? " and the key" : "") of '\(name)' \(rekey ? "have" : "has") been changed.")
+        for card in change.renewed {
+            StandardOutput.line("'\(card.label)' (\(card.token.rawValue)) opens it as before.")
         }
     }
 
     private static func warn(of change: PasswordChange, in keychain: String) {
-        for binding in change.droppedBindings {
+        for card in change.dropped {
             Warnings.show(
-                "warning: '\(binding.label)' (\(binding.tokenID)) no longer opens '\(keychain)': bind it again with 'tokenctl bind-keychain', if it is yours"
+                "warning: '\(card.label)' (\(card.token.rawValue)) no longer opens '\(keychain)': bind it again with 'tokenctl bind-keychain', if it is yours"
             )
         }
         if let leftover = change.leftover { Warnings.show("warning: \(leftover)") }

@@ -1,9 +1,9 @@
+internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
 internal import Glibc
 internal import KeychainHost
 internal import SecureBytes
-internal import TokenKit
 
 struct WaitForNotifications: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -31,11 +31,17 @@ struct WaitForNotifications: ParsableCommand {
     }
 
     func run() throws {
-        let process = try ProcessKeychains()
-        let watch = KeychainWatch(.own) { process.slot(of: PCSCReader(name: $0)) }
-        watch.run { event in
-            // A closed pipe ends the watch.
-            do { try show(WaitForNotifications.line(event)) } catch { Glibc.exit(0) }
+        let host = try ProcessKeychains().host
+        var position: EventPosition?
+        while true {
+            let page = try host.events(
+                after: position, waiting: .seconds(3600), .silent)
+            position = page.next
+            if page.isIncomplete { Warnings.show("warning: events have been missed: they came too fast") }
+            for event in page.events {
+                // A closed pipe ends the watch.
+                do { try show(WaitForNotifications.line(event)) } catch { Glibc.exit(0) }
+            }
         }
     }
 

@@ -1,3 +1,4 @@
+internal import HostAPI
 internal import KeychainModel
 internal import KeychainHost
 internal import PKCS11Driver
@@ -16,46 +17,23 @@ struct KeychainInfo: Encodable {
     /// The cards that open it beside the password.
     var cards: [BindingRow]?
     var triesLeft: Int?
-    /// The errors of the facts that cannot be read.
-    private(set) var failures: [KeychainError] = []
 
-    private enum CodingKeys: CodingKey {
-        case keychain, isUnlocked, isReadOnly, locksOnSleep, lockInterval, hasPassword, passwordCost, cards, triesLeft
+    init(_ details: KeychainDetails) {
+        let description = details.keychain
+        self.init(description, isUnlocked: description.status.contains(.unlocked))
+        triesLeft = details.triesLeft
+        (locksOnSleep, lockInterval) = (details.settings?.locksOnSleep, details.settings?.lockInterval)
+        guard let unlocking = details.unlocking else { return }
+        hasPassword = unlocking.hasPassword
+        passwordCost = unlocking.passwordCost.map(PasswordCost.init)
+        cards = unlocking.cards.map(BindingRow.init)
     }
 
-    init(_ opened: LocalKeychain) throws(KeychainError) {
-        keychain = opened.path
-        isUnlocked = (try? opened.unlockFromSession()) ?? false
-        isReadOnly = opened.isReadOnly
-        cards = try opened.cardBindings().map(BindingRow.init)
-        let settings = attempt { () throws(KeychainError) in try opened.settings }
-        locksOnSleep = settings?.locksOnSleep
-        lockInterval = settings?.lockInterval
-        hasPassword = attempt { () throws(KeychainError) in try opened.hasPassword }
-        passwordCost = attempt { () throws(KeychainError) in PasswordCost(try opened.cost) }
-        attempt { () throws(KeychainError) in try opened.checkCardBindings() }
-    }
-
-    /// The fact, or nil with the error in ``failures``, so that other facts are still read.
-    @discardableResult
-    private mutating func attempt<Fact>(_ fact: () throws(KeychainError) -> Fact) -> Fact? {
-        do throws(KeychainError) { return try fact() } catch {
-            if !failures.contains(where: { $0.description == error.description }) { failures.append(error) }
-            return nil
-        }
-    }
-
-    /// The state of a card, of which only the identity is read.
-    init(_ card: TokenKeychain, isUnlocked: Bool) throws(KeychainError) {
-        keychain = try card.identity()?.id.description ?? card.name
+    /// The state of a keychain alone.
+    init(_ description: KeychainDescription, isUnlocked: Bool) {
+        keychain = description.kind == .file ? description.location : description.identifier.rawValue
         self.isUnlocked = isUnlocked
-        isReadOnly = true
-    }
-
-    init(_ card: TokenKeychain, _ status: PINStatus) throws(KeychainError) {
-        try self.init(card, isUnlocked: status.isVerified)
-        triesLeft = status.triesLeft
-        lockInterval = try KeychainPreferences.own.pinTimeout()
+        isReadOnly = !description.status.contains(.writable)
     }
 }
 
@@ -105,6 +83,15 @@ extension KeychainRow {
             name: identity.label, kind: module == nil ? "card" : "token", isReadOnly: true,
             location: identity.id.description, uri: PKCS11URI(of: PKCS11URI.Token(identity)).description,
             module: module)
+    }
+
+    /// A keychain in a file.
+    init(_ keychain: KeychainDescription) {
+        let token = CryptokiTokenName(ofKeychain: keychain.name, keychain.identifier)
+        self.init(
+            name: keychain.name, kind: "file", state: keychain.status.contains(.unlocked) ? "unlocked" : "locked",
+            isReadOnly: !keychain.status.contains(.writable), location: keychain.location,
+            uri: PKCS11URI(of: PKCS11URI.Token(token)).description)
     }
 
     init(_ keychain: LocalKeychain) {

@@ -61,6 +61,46 @@ import VirtualCard
         #expect(Set(result.text.split(separator: "\n")) == Set(listings.map { "\($0): 53 1" }))
     }
 
+    /// Neither "insert the card" nor "the password is wrong": the card is in, and may be the one that is meant.
+    @Test func aCardThatAnotherProgramHoldsIsTheReasonForWhateverNamesItOrIsBoundToIt() throws {
+        let folder = try TemporaryFolder()
+        let holder = try DaemonWithCard(VirtualCardBuilder(profile: .yubiKey57, fourKeys: .p256).build())
+        let program = try ModuleProgram.compile("hold", ["-I/usr/include/PCSC", "-lpcsclite"], in: folder)
+        var environment = ModuleProgram.environment(in: folder).merging(holder.daemon.environment) { $1 }
+        environment["TOKENCTL"] = Program.command
+        let script = """
+            cd '\(folder.path)'; mkfifo end; echo 123456 >pin; echo password >password; cat password pin >both; chmod 600 pin password both
+            { "$TOKENCTL" create-keychain --pin-source file:password login
+            "$TOKENCTL" bind-keychain --pin-source file:both login
+            "$TOKENCTL" find-certificate -a; } >begun 2>&1 || cat begun
+            id=$("$TOKENCTL" list-smartcards --json | jq -r '.[0].token') uri=$("$TOKENCTL" list-smartcards --uri)
+            '\(program)' <end & exec 3>end
+            until [ -e held ]; do sleep 0.05; done
+            number=0
+            try() {
+                number=$((number + 1))
+                { "$TOKENCTL" "$@" >/dev/null 2>$number.errors
+                echo "$1: $? $(grep -c 'holds the card' $number.errors) $(grep -cE 'insert|wrong' $number.errors)"; } 3>&- &
+                lists="$lists $!"
+            }
+            try unlock-keychain --pin-source file:pin login
+            try sign -k "$uri;id=%01;type=private" --pin-source file:pin -o signature pin
+            try item class=keys "tkid=$id"
+            try show-keychain-info "$id"
+            try lock-keychain "$id"
+            try lock-keychain -a
+            try export-smartcard -i "$id"
+            try dump-keychain "$id"
+            wait $lists
+            """
+        let result = try Program.run(["sh", "-c", script], environment: environment, timeout: 300)
+        let commands = [
+            "unlock-keychain", "sign", "item", "show-keychain-info", "lock-keychain", "export-smartcard",
+            "dump-keychain",
+        ]
+        #expect(Set(result.text.split(separator: "\n")) == Set(commands.map { "\($0): 53 1 0" }), "\(result)")
+    }
+
     /// The service waits for the card's answer, and the host for the service's, each without a limit of its own.
     @Test(arguments: [
         (["pkcs11-tool", "--module", ModuleProgram.module, "--list-objects"], "CKR_DEVICE_ERROR"),

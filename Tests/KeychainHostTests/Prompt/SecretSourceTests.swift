@@ -25,6 +25,11 @@ import Testing
         try (0..<count).map { _ in String(decoding: try source.ask(request).copiedBytes, as: UTF8.self) }
     }
 
+    /// Answers to questions for secrets other than the keychain's.
+    private func others(_ source: SecretSource, _ count: Int) throws -> [String] {
+        try (0..<count).map { _ in String(decoding: try source.askForAnother(request).copiedBytes, as: UTF8.self) }
+    }
+
     @Test(arguments: [
         ("123456\n654321\n", ["123456", "654321"]), ("123456", ["123456"]), ("123456\n\n7\n", ["123456", "", "7"]),
         ("\n", [""]), (" a b \n", [" a b "]), ("123456\r\n\r\n7\r8\r\r\n", ["123456", "", "7\r8\r"]), ("\r", ["\r"]),
@@ -40,29 +45,23 @@ import Testing
     @Test(arguments: [true, false]) func theFirstLineIsTheKeychains(isTaken: Bool) throws {
         let source = try SecretSource("file:\(file("password\nsecret\nmore\n"))")
         if isTaken { #expect(try answers(source, 1) == ["password"]) }
-        try source.leaveFirstLine()
-        #expect(try answers(source, 1) == ["secret"])
+        #expect(try others(source, 1) == ["secret"])
         // Only the first line is left out, and only once.
-        try source.leaveFirstLine()
-        #expect(try answers(source, 1) == ["more"])
+        #expect(try others(source, 1) == ["more"])
     }
 
     /// A file's passphrase is asked for before it is known whether the keychain has to be unlocked.
     @Test func theFirstLineIsKeptForAKeychainThatAsksLater() throws {
         let source = try SecretSource("file:\(file("password\nsecret\nother\nmore\n"))")
-        func another() throws -> String {
-            String(decoding: try source.askForAnother(request).copiedBytes, as: UTF8.self)
-        }
-        #expect(try another() == "secret")
-        #expect(try another() == "other")
+        #expect(try others(source, 2) == ["secret", "other"])
         #expect(try answers(source, 2) == ["password", "more"])
-        #expect(throws: KeychainError(.interactionNotAllowed)) { try another() }
+        #expect(throws: KeychainError(.interactionNotAllowed)) { try others(source, 1) }
     }
 
     @Test func aLineThatTheKeychainTookIsNotKept() throws {
         let source = try SecretSource("file:\(file("password\nsecret\nmore\n"))")
         #expect(try answers(source, 1) == ["password"])
-        #expect(try String(decoding: source.askForAnother(request).copiedBytes, as: UTF8.self) == "secret")
+        #expect(try others(source, 1) == ["secret"])
         #expect(try answers(source, 1) == ["more"])
     }
 
@@ -70,13 +69,9 @@ import Testing
         text: String, lines: Int
     ) throws {
         let source = try SecretSource("file:\(file(text))")
-        if lines == 0 {
-            #expect(throws: KeychainError(.interactionNotAllowed)) { try source.leaveFirstLine() }
-        } else {
-            try source.leaveFirstLine()
-        }
-        #expect(throws: KeychainError(.interactionNotAllowed)) { _ = try source.askForAnother(request).count }
-        #expect(throws: KeychainError(.interactionNotAllowed)) { _ = try source.ask(request).count }
+        #expect(throws: KeychainError(.interactionNotAllowed)) { try others(source, 1) }
+        if lines == 1 { #expect(try answers(source, 1) == ["password"]) }
+        #expect(throws: KeychainError(.interactionNotAllowed)) { try answers(source, 1) }
     }
 
     @Test func theFirstLineOfTheEnvironmentIsLeftToo() throws {
@@ -84,8 +79,7 @@ import Testing
         setenv(name, "password\nsecret", 1)
         defer { unsetenv(name) }
         let source = try SecretSource("env:\(name)")
-        try source.leaveFirstLine()
-        #expect(try answers(source, 1) == ["secret"])
+        #expect(try others(source, 1) == ["secret"])
     }
 
     @Test func aScriptIsAskedButNotAgain() throws {

@@ -1,4 +1,5 @@
 import Foundation
+import HostAPI
 import SecureBytes
 import SystemCrypto
 import TestSupport
@@ -310,7 +311,7 @@ import VirtualCard
         let binding = try test.keychain.bind(to: desk.token, authentication: .owner)
         let commands = desk.reader.log.count
         let change = try rekey()
-        #expect(change.renewedBindings.map(\.tokenID) == [binding.tokenID] && change.droppedBindings.isEmpty)
+        #expect(change.renewed.map(\.token.rawValue) == [binding.tokenID] && change.dropped.isEmpty)
         #expect(desk.reader.log.count == commands)
         let reopened = try test.reopened()
         let isOpen = try reopened.unlock(with: [desk.token], use: "read", authentication: .owner)
@@ -334,8 +335,8 @@ import VirtualCard
             "UPDATE card_binding SET public_key = ? WHERE token = ?",
             [.blob(foreign.publicKey), .text(binding.tokenID)])
         let change = try rekey()
-        #expect(Set(change.droppedBindings.map(\.tokenID)) == [binding.tokenID, foreign.tokenID])
-        #expect(change.renewedBindings.isEmpty)
+        #expect(Set(change.dropped.map(\.token.rawValue)) == [binding.tokenID, foreign.tokenID])
+        #expect(change.renewed.isEmpty)
         #expect(try test.keychain.cardBindings().isEmpty)
     }
 }
