@@ -126,7 +126,7 @@ let package = Package(
             name: "SecItem",
             dependencies: [
                 "SecureBytes", "HostAPI", "HostConnection", "ItemDictionaries", "KeychainCalls", "KeychainHost",
-                "KeychainModel", "SystemCrypto", "TokenKit",
+                "KeychainModel", "Platform", "SystemCrypto", "TokenKit",
             ],
             swiftSettings: strict),
         // SecItem under the names of Apple's frameworks.
@@ -137,8 +137,7 @@ let package = Package(
         .target(
             name: "SecKeychain",
             dependencies: [
-                "SecureBytes", "CSecKeychain", "HostAPI", "KeychainCalls", "KeychainHost", "KeychainModel",
-                "StandardDrivers",
+                "SecureBytes", "CSecKeychain", "HostAPI", "HostConnection", "KeychainCalls", "KeychainModel",
             ],
             exclude: ["exports.map"], swiftSettings: strict,
             linkerSettings: [

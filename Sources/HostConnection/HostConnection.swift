@@ -2,6 +2,7 @@
 internal import KeychainHost
 @_exported public import KeychainModel
 @_exported public import SecureBytes
+internal import StandardDrivers
 @_exported public import SystemCrypto
 
 /// A Swift program's access to the host. The module re-exports the modules with the types of the host's interface.
@@ -13,4 +14,9 @@ public enum HostConnection {
     ///
     /// Questions are asked through pinentry, or on the terminal.
     public static func open() -> any KeychainService { Host(process()) }
+
+    /// The host of a program that uses passwords alone. Only files have passwords, but a card may open a file; modules are not searched.
+    package static func openForPasswords() -> any KeychainService {
+        Host(ProcessKeychains(drivers: StandardDrivers.all))
+    }
 }

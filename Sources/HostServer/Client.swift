@@ -1,7 +1,7 @@
 internal import Glibc
 internal import PKCS11Bridge
+internal import Platform
 internal import Synchronization
-internal import TokenKit
 internal import Wire
 
 /// A client of the host: the slots, sessions and logins of one initialised module, and the connections by which it is asked.

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import KeychainHost
+internal import Platform
 internal import Synchronization
 internal import TokenKit
 internal import Wire

@@ -3,9 +3,9 @@ internal import HostAPI
 internal import KeychainCalls
 internal import KeychainHost
 internal import KeychainModel
+internal import Platform
 internal import SecureBytes
 internal import Synchronization
-internal import TokenKit
 
 /// The answers that a program gives in advance, as ``kSecUseAuthenticationContext``, for any number of calls. It is the
 /// part of Apple's LocalAuthentication that keychains need.

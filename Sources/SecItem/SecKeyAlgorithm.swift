@@ -1,5 +1,4 @@
 internal import SystemCrypto
-internal import TokenKit
 
 /// An algorithm for signatures, encryption or key agreement. SecKey.h.
 public struct SecKeyAlgorithm: RawRepresentable, Hashable, Sendable {

@@ -1,6 +1,5 @@
 internal import KeychainModel
 internal import KeychainCalls
-internal import TokenKit
 
 // The types of SecKeychain.h and SecKeychainItem.h.
 

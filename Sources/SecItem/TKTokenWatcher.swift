@@ -1,6 +1,7 @@
 internal import KeychainModel
 public import Foundation
 internal import KeychainHost
+internal import Platform
 internal import Synchronization
 internal import TokenKit
 

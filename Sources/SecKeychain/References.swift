@@ -1,9 +1,8 @@
 internal import HostAPI
 internal import KeychainModel
 internal import CSecKeychain
+internal import HostConnection
 internal import KeychainCalls
-internal import KeychainHost
-internal import StandardDrivers
 internal import Synchronization
 
 /// The object that a `SecKeychainRef` points to.
@@ -56,10 +55,9 @@ final class ItemReference: Sendable {
     }
 }
 
-/// The program's keychains. Only files have passwords, but a card may open a file. No other place of the target names
-/// drivers.
+/// The program's keychains.
 enum Library {
-    static let caller = KeychainCaller(Host(ProcessKeychains(drivers: StandardDrivers.all)))
+    static let caller = KeychainCaller(HostConnection.openForPasswords())
 }
 
 /// - Throws: `errSecUnimplemented` for an access object, since the item would be open to all programs of the user.

@@ -1,4 +1,5 @@
 public import KeychainModel
+internal import Platform
 internal import Synchronization
 public import TokenKit
 

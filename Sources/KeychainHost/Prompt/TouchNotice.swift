@@ -1,7 +1,7 @@
 package import HostAPI
 package import KeychainModel
+internal import Platform
 internal import Synchronization
-internal import TokenKit
 
 /// Asks a person to touch the card during a key's operation: after 300 ms where the key is known to wait for that, and
 /// after a second without an answer where it is unknown. The operation never waits for the message.

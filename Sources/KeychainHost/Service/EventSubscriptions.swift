@@ -1,7 +1,7 @@
 internal import HostAPI
 internal import KeychainModel
+internal import Platform
 internal import Synchronization
-internal import TokenKit
 
 /// The subscriptions to events of one client.
 final class EventSubscriptions: Sendable {

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
+internal import Platform
 internal import Synchronization
-internal import TokenKit
 
 /// The timer that forgets the key of an unused keychain, on a thread that lives as long as a key does.
 ///

@@ -1,9 +1,9 @@
 internal import CCryptoki
 internal import CLinux
 internal import Glibc
+internal import Platform
 internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// The process that a foreign module runs in. It reads a request, calls the module and writes the answer.
 ///

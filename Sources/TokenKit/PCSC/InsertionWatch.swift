@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 internal import Synchronization
 
 /// Tells whether a reader still has the same card as before, without a connection to the card.

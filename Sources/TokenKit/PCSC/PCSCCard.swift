@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 internal import SecureBytes
 
 /// A connection to the card in a PC/SC reader.

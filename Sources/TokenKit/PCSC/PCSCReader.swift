@@ -1,3 +1,5 @@
+internal import Platform
+
 /// A smart-card reader of the PC/SC service.
 ///
 ///     for reader in try PCSCReader.all() {

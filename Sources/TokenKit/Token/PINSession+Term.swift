@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 
 // The time for which a presented PIN is valid, and the logout at its end. Keychain semantics 7.5.
 extension PINSession {

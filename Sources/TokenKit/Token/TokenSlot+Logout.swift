@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 internal import Synchronization
 
 // Makes the card forget a presented PIN, on request or because the PIN's time is over.

@@ -1,5 +1,5 @@
+internal import Platform
 internal import Synchronization
-internal import TokenKit
 
 /// Shows on a terminal, after a second, that a card is waited for, in a line that is removed when the wait is over.
 enum CardWaitNotice {

@@ -38,7 +38,7 @@ package enum BlockingThread {
     /// call's effects.
     ///
     /// - Parameter isCancelled: whether the caller no longer waits; asked every 50 ms.
-    static func run<Value: Sendable>(
+    package static func run<Value: Sendable>(
         atMost limit: Duration, unless isCancelled: () -> Bool = { false }, _ call: @escaping @Sendable () -> Value
     ) -> Value? {
         let outcome = Outcome<Value>()

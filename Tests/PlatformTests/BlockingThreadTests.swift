@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import TokenKit
+@testable import Platform
 
 @Suite struct BlockingThreadTests {
     @Test func aCallThatReturnsInTimeGivesItsValue() {
@@ -98,14 +98,5 @@ import Testing
             atMost.max(inside.add(1, ordering: .relaxed).newValue, ordering: .relaxed)
             inside.subtract(1, ordering: .relaxed)
         }
-    }
-}
-
-@Suite struct ReaderMonitorCancellationTests {
-    @Test func aMonitorThatWasCancelledBeforeItRanTellsNothing() {
-        let monitor = ReaderMonitor()
-        monitor.cancel()
-        monitor.cancel()
-        monitor.run { Issue.record("\($0)") }
     }
 }
