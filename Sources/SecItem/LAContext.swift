@@ -74,7 +74,7 @@ open class LAContext: NSObject, @unchecked Sendable {
     /// Whether a credential of the kind is set and has not been refused.
     open func isCredentialSet(_ type: LACredentialType) -> Bool {
         guard let kind = type.kind else { return false }
-        return (try? authentication)?.hasCredential(kind) ?? false
+        return (try? Keychains.host.usableCredentials(request))?.contains(kind) ?? false
     }
 
     /// Forgets the credentials, and that a person has proved to be present. No policy is evaluated afterwards.

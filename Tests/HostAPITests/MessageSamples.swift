@@ -56,7 +56,7 @@ enum MessageSamples {
             .lock(KeychainIdentifier(rawValue: "local:1")), .events(after: nil, waiting: .zero),
             .events(after: EventPosition(subscription: .max, number: 3), waiting: .milliseconds(1500)), .change([]),
             .keychain(KeychainIdentifier(rawValue: "piv:0123")),
-            .endAuthentication(AuthenticationNumber(rawValue: .max)),
+            .endAuthentication(AuthenticationNumber(rawValue: .max)), .usableCredentials,
             .path(ofKeychain: "login"), .openKeychain(at: nil), .openKeychain(at: "/srv/ä.keychain"),
             .createKeychain("new", password: nil), .createKeychain("./new", password: secret("open")),
             .deleteKeychain("new"),
@@ -196,6 +196,7 @@ enum MessageSamples {
             .keychain(KeychainDetails(description, unlocking: unlocking)), .boundCards(unlocking.cards),
             .boundCards([]), .passwordChange(PasswordChange()), .passwordChange(change),
             .backup(BackupCount(items: 3, leftOut: 1, damaged: 2)),
+            .supported(true), .supported(false), .credentials([]), .credentials(CredentialKind.allCases),
         ] + PresenceProof.allCases.map { .presenceProof($0) }
     }
 }

@@ -153,6 +153,9 @@ extension HostAnswer: WireValue {
         case .backup(let count):
             message.write(42 as UInt8)
             message.write(count)
+        case .credentials(let kinds):
+            message.write(24 as UInt8)
+            message.write(kinds)
         }
     }
 
@@ -176,6 +179,7 @@ extension HostAnswer: WireValue {
         case 40: self = .passwordChange(try message.value())
         case 41: self = .boundCards(try message.value())
         case 42: self = .backup(try message.value())
+        case 24: self = .credentials(try message.value())
         default: throw .malformed
         }
     }

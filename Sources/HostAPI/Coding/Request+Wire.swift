@@ -303,6 +303,7 @@ extension HostRequest: WireValue {
             message.write(backup)
             message.write(name)
             message.write(password) { $1.write($0) }
+        case .usableCredentials: message.write(24 as UInt8)
         }
     }
 
@@ -342,6 +343,7 @@ extension HostRequest: WireValue {
         case 44:
             self = .restoreKeychain(
                 from: try message.text(), as: try message.text(), password: try message.optionalSecret())
+        case 24: self = .usableCredentials
         default: throw .malformed
         }
     }

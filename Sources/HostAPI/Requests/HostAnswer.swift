@@ -22,4 +22,5 @@ public enum HostAnswer: Sendable, Equatable {
     case passwordChange(PasswordChange)
     case boundCards([BoundCard])
     case backup(BackupCount)
+    case credentials([CredentialKind])
 }

@@ -32,6 +32,7 @@ public enum HostRequest: Sendable, Equatable {
     case unbind(KeychainIdentifier, from: KeychainIdentifier?)
     case backUp(KeychainIdentifier, to: String)
     case restoreKeychain(from: String, as: String, password: SharedSecret?)
+    case usableCredentials
 }
 
 extension KeychainService {
@@ -75,6 +76,7 @@ extension KeychainService {
             case .backUp(let keychain, let path): return .backup(try backUp(keychain, to: path, context))
             case .restoreKeychain(let backup, let name, let password):
                 return .keychain(try restoreKeychain(from: backup, as: name, password: password, context))
+            case .usableCredentials: return .credentials(try usableCredentials(context))
             }
             return .done
         } catch {

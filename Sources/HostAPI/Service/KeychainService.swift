@@ -207,6 +207,9 @@ public protocol KeychainService: Sendable {
         after position: EventPosition?, waiting patience: Duration, _ context: RequestContext
     ) throws(KeychainError) -> EventPage
 
+    /// The kinds of credentials that the request's authentication context has: given, and not refused. Asks no person.
+    func usableCredentials(_ context: RequestContext) throws(KeychainError) -> [CredentialKind]
+
     /// Ends an authentication context of this client. Requests that are under way keep it.
     func endAuthentication(_ number: AuthenticationNumber, _ context: RequestContext) throws(KeychainError)
 

@@ -108,6 +108,10 @@ package struct WireService: KeychainService {
         }
     }
 
+    package func usableCredentials(_ context: RequestContext) throws(KeychainError) -> [CredentialKind] {
+        try send(.usableCredentials, context) { if case .credentials(let kinds) = $0 { kinds } else { nil } }
+    }
+
     package func endAuthentication(
         _ number: AuthenticationNumber, _ context: RequestContext
     ) throws(KeychainError) {

@@ -91,6 +91,13 @@ public final class Host: KeychainService {
         return kept.asking(prompting(prompter), lastTry: context.mayUseLastTry ? .spend : .keep)
     }
 
+    public func usableCredentials(_ context: RequestContext) throws(KeychainError) -> [CredentialKind] {
+        try requests.run(context) { _ throws(KeychainError) in
+            let authentication = try authentication(of: context)
+            return CredentialKind.allCases.filter { authentication.hasCredential($0) }
+        }
+    }
+
     public func endAuthentication(
         _ number: AuthenticationNumber, _ context: RequestContext
     ) throws(KeychainError) {

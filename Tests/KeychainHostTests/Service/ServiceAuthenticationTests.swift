@@ -37,7 +37,9 @@ import VirtualCard
         }
         #expect(stage.pinsSent == 1)
         #expect(stage.person.requests.isEmpty)
+        #expect(try stage.service.usableCredentials(context) == [])
         context.credentials = [.init(.pin, .of("123456"))]
+        #expect(try stage.service.usableCredentials(context) == [.pin])
         #expect(try stage.isSignature(stage.sign(.authentication, context)))
         #expect(stage.pinsSent == 2)
     }
