@@ -235,8 +235,8 @@ let package = Package(
         .testTarget(
             name: "KeychainHostTests",
             dependencies: [
-                "SecureBytes", "HostAPI", "ItemDictionaries", "KeychainHost", "KeychainModel", "KeychainStore",
-                "PIVDriver", "VirtualCard",
+                "SecureBytes", "HostAPI", "ItemDictionaries", "KeychainCalls", "KeychainHost", "KeychainModel",
+                "KeychainStore", "PIVDriver", "VirtualCard",
                 "SystemCrypto", "CSQLite", "Wire",
                 "TestSupport",
                 "KeychainWriter", "PromptAsker", "Platform", "TokenKit",

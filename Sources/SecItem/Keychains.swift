@@ -25,6 +25,8 @@ enum Keychains {
     /// This program, as a caller of the functions of SecKeychain.h.
     static let caller = KeychainCaller(host)
 
+    static let callbacks = KeychainCallbacks(host)
+
     static var interaction: Interaction { caller.interaction }
 
     /// The authentication context of calls without one of their own: one question for all guarded items of a call.

@@ -1,6 +1,5 @@
 internal import KeychainModel
 internal import KeychainCalls
-internal import KeychainHost
 
 // Events of keychains, SecKeychain.h. Keychain semantics 2.4.
 
@@ -73,7 +72,7 @@ public func SecKeychainAddCallback(
     return status { () throws(KeychainError) in
         let mask = KeychainEventMask(rawValue: eventMask.rawValue)
         let id = unsafe identity(of: callbackFunction)
-        try KeychainCallbacks.shared.add(id, for: mask) { event in
+        try Keychains.callbacks.add(id, for: mask) { event in
             guard let kind = SecKeychainEvent(event.kind) else { return }
             let keychain = event.location.map { SecKeychain(path: $0) }
             let item = event.item.flatMap { reference in
@@ -95,7 +94,7 @@ public func SecKeychainAddCallback(
 @discardableResult
 public func SecKeychainRemoveCallback(_ callbackFunction: @escaping SecKeychainCallback) -> OSStatus {
     status { () throws(KeychainError) in
-        try KeychainCallbacks.shared.remove(unsafe identity(of: callbackFunction))
+        try Keychains.callbacks.remove(unsafe identity(of: callbackFunction))
     }
 }
 

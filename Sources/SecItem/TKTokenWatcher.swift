@@ -1,9 +1,9 @@
-internal import KeychainModel
 public import Foundation
-internal import KeychainHost
+internal import HostAPI
+internal import KeychainCalls
+internal import KeychainModel
 internal import Platform
 internal import Synchronization
-internal import TokenKit
 
 /// Reports inserted and removed cards. TKTokenWatcher.h.
 ///
@@ -17,10 +17,10 @@ open class TKTokenWatcher: NSObject, @unchecked Sendable {
         /// The name of the driver, `piv`.
         public let driverName: String?
 
-        init(_ identity: TokenIdentity, slotName: String) {
-            tokenID = identity.id.description
-            self.slotName = slotName
-            driverName = identity.id.driver
+        init(_ card: KeychainDescription) {
+            tokenID = card.identifier.rawValue
+            slotName = card.location
+            driverName = card.identifier.rawValue.split(separator: ":").first.map { String($0) }
         }
     }
 
@@ -31,11 +31,17 @@ open class TKTokenWatcher: NSObject, @unchecked Sendable {
     }
 
     private let handlers = Mutex(Handlers())
-    private let watch: KeychainWatch
+    /// Nil where the host has no place for another subscription.
+    private let listener: EventListener?
 
-    public override convenience init() {
-        self.init(
-            watch: KeychainWatch(Keychains.process.preferences) { Keychains.process.slot(of: PCSCReader(name: $0)) })
+    public override init() {
+        listener = try? EventListener(Keychains.host)
+        super.init()
+        try? listener?.start { [weak self] in
+            self?.catchUp()
+        } _: { [weak self] event in
+            self?.note(event)
+        }
     }
 
     /// A watcher with its insertion handler, ``setInsertionHandler(_:)``.
@@ -44,15 +50,7 @@ open class TKTokenWatcher: NSObject, @unchecked Sendable {
         setInsertionHandler(insertionHandler)
     }
 
-    init(watch: KeychainWatch) {
-        self.watch = watch
-        super.init()
-        BlockingThread.start { [weak self, watch] in
-            watch.run { event in self?.note(event) }
-        }
-    }
-
-    deinit { watch.cancel() }
+    deinit { listener?.cancel() }
 
     /// The ids of the inserted tokens.
     open var tokenIDs: [String] { TKTokenWatcher.present().map(\.tokenID) }
@@ -99,10 +97,17 @@ open class TKTokenWatcher: NSObject, @unchecked Sendable {
         }
     }
 
-    private static func present() -> [TokenInfo] {
-        let tokens = (try? Keychains.process.present(locals: false))?.tokens ?? []
-        return tokens.compactMap { token in
-            ((try? token.identity()) ?? nil).map { TokenInfo($0, slotName: token.name) }
+    /// Notes the insertions and removals that happened while events were lost.
+    private func catchUp() {
+        let (before, now) = (handlers.withLock { $0.present }, Set(tokenIDs))
+        for id in before.subtracting(now) {
+            note(KeychainEvent(.tokenRemoved, keychain: KeychainIdentifier(rawValue: id)))
         }
+        for id in now { note(KeychainEvent(.tokenInserted, keychain: KeychainIdentifier(rawValue: id))) }
+    }
+
+    private static func present() -> [TokenInfo] {
+        let found = (try? Keychains.host.keychains(RequestContext(questions: .never)))?.found ?? []
+        return found.filter { $0.kind == .card }.map { TokenInfo($0) }
     }
 }

@@ -57,6 +57,7 @@ enum MessageSamples {
             .events(after: EventPosition(subscription: .max, number: 3), waiting: .milliseconds(1500)), .change([]),
             .keychain(KeychainIdentifier(rawValue: "piv:0123")),
             .endAuthentication(AuthenticationNumber(rawValue: .max)), .usableCredentials,
+            .endEvents(at: EventPosition(subscription: 1, number: .max)),
             .path(ofKeychain: "login"), .openKeychain(at: nil), .openKeychain(at: "/srv/ä.keychain"),
             .createKeychain("new", password: nil), .createKeychain("./new", password: secret("open")),
             .deleteKeychain("new"),

@@ -1,6 +1,5 @@
 import CryptoTokenKit
 import Foundation
-import KeychainHost
 import KeychainModel
 import Synchronization
 import TestSupport
@@ -72,7 +71,7 @@ private final class Heard: Sendable {
             let home = try Home()
             defer { home.end() }
             let heard = Heard()
-            let watcher = Watcher(watch: KeychainWatch(KeychainPreferences()))
+            let watcher = Watcher()
             watcher.note(Self.event(.tokenInserted, "piv:1"))
             watcher.setInsertionHandler { heard.put("in \($0)") }
             #expect(heard.has("in piv:1"))

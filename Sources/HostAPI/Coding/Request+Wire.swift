@@ -304,6 +304,9 @@ extension HostRequest: WireValue {
             message.write(name)
             message.write(password) { $1.write($0) }
         case .usableCredentials: message.write(24 as UInt8)
+        case .endEvents(let position):
+            message.write(25 as UInt8)
+            message.write(position)
         }
     }
 
@@ -344,6 +347,7 @@ extension HostRequest: WireValue {
             self = .restoreKeychain(
                 from: try message.text(), as: try message.text(), password: try message.optionalSecret())
         case 24: self = .usableCredentials
+        case 25: self = .endEvents(at: try message.value())
         default: throw .malformed
         }
     }

@@ -15,7 +15,7 @@ public struct EventPosition: Sendable, Hashable {
 public struct EventPage: Sendable, Hashable {
     /// The events, oldest first.
     public let events: [KeychainEvent]
-    /// The position after these events. A subscription without a request for a minute ends.
+    /// The position after these events. A subscription without a request for a minute ends once the client begins another.
     public let next: EventPosition
     /// Whether events after the position are missing, since too many waited: what the client knows of the keychains may
     /// be out of date.

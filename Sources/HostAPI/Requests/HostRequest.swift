@@ -33,6 +33,7 @@ public enum HostRequest: Sendable, Equatable {
     case backUp(KeychainIdentifier, to: String)
     case restoreKeychain(from: String, as: String, password: SharedSecret?)
     case usableCredentials
+    case endEvents(at: EventPosition)
 }
 
 extension KeychainService {
@@ -77,6 +78,7 @@ extension KeychainService {
             case .restoreKeychain(let backup, let name, let password):
                 return .keychain(try restoreKeychain(from: backup, as: name, password: password, context))
             case .usableCredentials: return .credentials(try usableCredentials(context))
+            case .endEvents(let position): try endEvents(at: position, context)
             }
             return .done
         } catch {

@@ -207,6 +207,9 @@ public protocol KeychainService: Sendable {
         after position: EventPosition?, waiting patience: Duration, _ context: RequestContext
     ) throws(KeychainError) -> EventPage
 
+    /// Ends a subscription to events of this client. A request that waits for its events fails.
+    func endEvents(at position: EventPosition, _ context: RequestContext) throws(KeychainError)
+
     /// The kinds of credentials that the request's authentication context has: given, and not refused. Asks no person.
     func usableCredentials(_ context: RequestContext) throws(KeychainError) -> [CredentialKind]
 

@@ -108,6 +108,10 @@ package struct WireService: KeychainService {
         }
     }
 
+    package func endEvents(at position: EventPosition, _ context: RequestContext) throws(KeychainError) {
+        try send(.endEvents(at: position), context) { if case .done = $0 { () } else { nil } }
+    }
+
     package func usableCredentials(_ context: RequestContext) throws(KeychainError) -> [CredentialKind] {
         try send(.usableCredentials, context) { if case .credentials(let kinds) = $0 { kinds } else { nil } }
     }

@@ -28,13 +28,11 @@ final class EventSubscriptions: Sendable {
     ///
     /// - Throws: `errSecParam` for one that has ended; `errSecAllocate` where there are too many, or no thread for it.
     func subscription(at position: EventPosition?) throws(KeychainError) -> (number: UInt64, EventSubscription) {
-        for ended in endIdle() { ended.end() }
         if let position {
-            guard let subscription = state.withLock({ $0.subscriptions[position.subscription] }) else {
-                throw KeychainError(.param, "the subscription to events has ended", remedy: "begin a new one")
-            }
+            guard let subscription = state.withLock({ $0.subscriptions[position.subscription] }) else { throw .ended }
             return (position.subscription, subscription)
         }
+        for ended in endIdle() { ended.end() }
         let subscription = EventSubscription(watch())
         let number = try state.withLock { state throws(KeychainError) in
             guard state.subscriptions.count < EventSubscriptions.maximumCount else {
@@ -49,6 +47,10 @@ final class EventSubscriptions: Sendable {
             throw KeychainError(.allocate, "there is no thread to watch keychains on")
         }
         return (number, subscription)
+    }
+
+    func end(at position: EventPosition) {
+        state.withLock { $0.subscriptions.removeValue(forKey: position.subscription) }?.end()
     }
 
     private func endIdle() -> [EventSubscription] {
@@ -68,6 +70,7 @@ final class EventSubscription: Sendable {
         var events: [KeychainEvent] = []
         var lastUse = ContinuousClock.now
         var useCount = 0
+        var isEnded = false
     }
 
     typealias Page = (events: [KeychainEvent], next: UInt64, isIncomplete: Bool)
@@ -88,7 +91,12 @@ final class EventSubscription: Sendable {
         BlockingThread.start { [weak self, watch] in watch.run { event in self?.put(event) } }
     }
 
-    func end() { watch.cancel() }
+    /// Ends the watch, and the request that waits for events.
+    func end() {
+        watch.cancel()
+        state.withLock { $0.isEnded = true }
+        signal.send()
+    }
 
     /// Whether no events have been fetched for more than a minute.
     var isIdle: Bool {
@@ -107,6 +115,8 @@ final class EventSubscription: Sendable {
     }
 
     /// The events after a number. Waits for them until the time is over or the request ends, and drops those before the number.
+    ///
+    /// - Throws: `errSecParam` once the subscription has ended; as ``RequestTicket/check()`` does.
     func page(
         after number: UInt64, waiting patience: Duration, _ ticket: RequestTicket
     ) throws(KeychainError) -> Page {
@@ -119,7 +129,7 @@ final class EventSubscription: Sendable {
         }
         let end = ContinuousClock.now + patience
         while true {
-            let page = take(after: number)
+            let page = try take(after: number)
             let rest = ticket.limited(ContinuousClock.now.duration(to: end))
             if !page.events.isEmpty || rest <= .zero { return page }
             _ = ticket.signal.wait(
@@ -129,8 +139,9 @@ final class EventSubscription: Sendable {
         }
     }
 
-    private func take(after number: UInt64) -> Page {
-        state.withLock { state in
+    private func take(after number: UInt64) throws(KeychainError) -> Page {
+        try state.withLock { state throws(KeychainError) in
+            guard !state.isEnded else { throw .ended }
             let isIncomplete = number < state.firstNumber
             let known = number > state.firstNumber ? Int(clamping: number - state.firstNumber) : 0
             let dropped = min(known, state.events.count)
@@ -138,5 +149,11 @@ final class EventSubscription: Sendable {
             state.firstNumber += UInt64(dropped)
             return (state.events, state.firstNumber + UInt64(state.events.count), isIncomplete)
         }
+    }
+}
+
+extension KeychainError {
+    fileprivate static var ended: KeychainError {
+        KeychainError(.param, "the subscription to events has ended", remedy: "begin a new one")
     }
 }

@@ -277,4 +277,8 @@ public final class Host: KeychainService {
                 isIncomplete: page.isIncomplete)
         }
     }
+
+    public func endEvents(at position: EventPosition, _ context: RequestContext) throws(KeychainError) {
+        try requests.run(context) { _ throws(KeychainError) in subscriptions.end(at: position) }
+    }
 }

@@ -1,7 +1,8 @@
 import Foundation
+import HostAPI
+import KeychainCalls
 import TestSupport
 import Testing
-import TokenKit
 
 @testable import KeychainHost
 @testable import KeychainModel
@@ -15,7 +16,9 @@ import TokenKit
     init() throws {
         user = try TestUser()
         keychain = try user.create("login")
-        callbacks = KeychainCallbacks(user.preferences)
+        let process = ProcessKeychains(user.preferences, readers: { [] })
+        process.adopt(keychain)
+        callbacks = KeychainCallbacks(Host(process, accessGroups: .all, prompter: NoPrompter()))
     }
 
     private func add(_ account: String) throws -> Item {

@@ -55,6 +55,31 @@ import VirtualCard
         }
     }
 
+    @Test(arguments: ServiceRoute.allCases) func aWaitEndsWithItsSubscription(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route)
+        let first = try stage.service.events(after: nil, waiting: .zero, RequestContext())
+        let finished = DispatchGroup()
+        let outcome = Mutex<ErrSec?>(nil)
+        Thread.detached(in: finished) {
+            do throws(KeychainError) {
+                var position = first.next
+                while true {
+                    position = try stage.service.events(after: position, waiting: .seconds(600), RequestContext()).next
+                }
+            } catch {
+                outcome.withLock { $0 = error.code }
+            }
+        }
+        try stage.service.endEvents(at: first.next, RequestContext())
+        finished.wait()
+        #expect(outcome.withLock { $0 } == .param)
+        try stage.service.endEvents(at: first.next, RequestContext())
+        for _ in 0..<2 * EventSubscriptions.maximumCount {
+            let page = try stage.service.events(after: nil, waiting: .zero, RequestContext())
+            try stage.service.endEvents(at: page.next, RequestContext())
+        }
+    }
+
     @Test func aClientThatFallsBehindIsTold() throws {
         let user = try TestUser()
         let subscription = EventSubscription(KeychainWatch(user.preferences))
