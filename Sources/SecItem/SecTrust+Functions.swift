@@ -1,8 +1,8 @@
 internal import KeychainModel
 public import Dispatch
 public import Foundation
+internal import HostAPI
 internal import KeychainCalls
-internal import KeychainHost
 internal import SystemCrypto
 
 /// The result of an evaluation.
@@ -91,7 +91,7 @@ public func SecTrustCopyCustomAnchorCertificates(
 @discardableResult
 public func SecTrustCopyAnchorCertificates(_ anchors: UnsafeMutablePointer<CFArray?>) -> OSStatus {
     status { () throws(KeychainError) in
-        unsafe anchors.pointee = try TrustAnchors.system.roots().map { SecCertificate($0) }
+        unsafe anchors.pointee = try Keychains.host.trustedRoots(RequestContext()).map { SecCertificate($0) }
     }
 }
 

@@ -1,6 +1,6 @@
+internal import HostAPI
 internal import KeychainModel
 internal import Foundation
-internal import KeychainHost
 internal import SecureBytes
 internal import Synchronization
 internal import SystemCrypto
@@ -77,16 +77,14 @@ public final class SecTrust: Sendable {
         guard time >= leaf.notBefore else {
             throw KeychainError(.certificateNotValidYet, "the certificate is valid from \(leaf.notBeforeText)")
         }
-        var roots = settings.anchors ?? []
-        if !(settings.isAnchorsOnly ?? (settings.anchors != nil)) { roots += try TrustAnchors.system.roots() }
-        let helpers = certificates.dropFirst() + Keychains.certificates()
         let isForTLS = settings.policies.contains { [.tlsServer, .tlsClient].contains($0.policy) }
-        let outcome = try KeychainError.mapped { () throws(CryptoError) in
-            try CertificateChain.verify(
-                leaf, intermediates: Array(helpers), roots: roots, at: time, endsAtAnyRoot: settings.anchors != nil,
-                securityLevel: isForTLS ? 2 : nil)
-        }
-        switch outcome {
+        var request = ChainRequest(leaf, helpers: Array(certificates.dropFirst()))
+        request.anchors = settings.anchors ?? []
+        request.trustsSystem = !(settings.isAnchorsOnly ?? (settings.anchors != nil))
+        request.endsAtAnyAnchor = settings.anchors != nil
+        request.time = time
+        request.securityLevel = isForTLS ? 2 : nil
+        switch try Keychains.host.judge(request, RequestContext(questions: .never)).found {
         case .trusted(let chain): return chain
         case .untrusted(let reason, let depth):
             let place = depth == 0 ? "" : ", of number \(depth) above it"
@@ -117,13 +115,5 @@ extension SecPolicy {
             throw KeychainError(.param, "an element of the array is not a policy", key: "policies")
         }
         return known.isEmpty ? [SecPolicyCreateBasicX509()] : known
-    }
-}
-
-extension Keychains {
-    /// The certificates of the local keychains, which may complete a chain, but are not trusted.
-    fileprivate static func certificates() -> [Certificate] {
-        let list = try? process.present(cards: false).searchList
-        return list?.certificates.compactMap(\.certificate) ?? []
     }
 }

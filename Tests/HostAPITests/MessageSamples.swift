@@ -1,6 +1,8 @@
+import Foundation
 import KeychainModel
 import SecureBytes
 import SystemCrypto
+import TestSupport
 
 @testable import HostAPI
 
@@ -117,6 +119,7 @@ enum MessageSamples {
             requests += KeyOperation.allCases.map { .isSupported(.encryption(.pkcs1), for: $0, by: key) }
         }
         requests += PreferencesDomain.allCases.map { .keychainChoice(in: $0) }
+        requests += try [.trustedRoots, .judge(ChainRequest(Self.certificate())), .judge(chainRequest())]
         requests += CardAdministration.allCases.map { .administer(KeychainIdentifier(rawValue: "piv:0123"), $0) }
         return requests
     }
@@ -125,6 +128,21 @@ enum MessageSamples {
         Explanation(
             itemClass: .certificate, columns: visits.isEmpty ? [] : [.label, .serialNumber],
             filters: visits.map(\.keychain), limit: visits.isEmpty ? nil : 2, visits: visits, count: visits.count)
+    }
+
+    static func certificate() throws -> Certificate {
+        try Certificate(
+            der: Array(Data(contentsOf: Program.packageRoot.appending(path: "Tests/Fuzz/Seeds/certificate/p256"))))
+    }
+
+    private static func chainRequest() throws -> ChainRequest {
+        var request = ChainRequest(try certificate(), helpers: [try certificate()])
+        request.keychains = [KeychainIdentifier(rawValue: "local:1")]
+        request.anchors = [try certificate()]
+        (request.trustsSystem, request.endsAtAnyAnchor) = (false, true)
+        (request.time, request.securityLevel) = (-1, .min)
+        request.revocation = ChainRequest.Revocation(files: [secret("list"), secret("")], isRequired: true)
+        return request
     }
 
     static let contexts: [RequestContext] = [
@@ -138,7 +156,7 @@ enum MessageSamples {
         RequestContext(questions: .never, timeLimit: .zero),
     ]
 
-    static func answers() -> [HostAnswer] {
+    static func answers() throws -> [HostAnswer] {
         let item = Item(
             .key, attributes: [.label: "k", .keySizeInBits: .number(-1), .canSign: true],
             keychain: KeychainIdentifier(rawValue: "piv:1"),
@@ -172,6 +190,7 @@ enum MessageSamples {
         var change = PasswordChange(leftover: error)
         (change.renewed, change.dropped) = (unlocking.cards, [unlocking.cards[1]])
         return [
+        return try [
             .done, .failed(error), .failed(KeychainError(.param)), .keychains(Outcome([description], missing: missing)),
             .items(Outcome([item, named], missing: missing)), .items(Outcome()),
             .identities(Outcome([Identity(certificate: named, key: item)])), .secret(nil), .secret(secret("")),
@@ -198,6 +217,8 @@ enum MessageSamples {
             .boundCards([]), .passwordChange(PasswordChange()), .passwordChange(change),
             .backup(BackupCount(items: 3, leftOut: 1, damaged: 2)),
             .supported(true), .supported(false), .credentials([]), .credentials(CredentialKind.allCases),
+            .certificates([]), .certificates([certificate()]), .verdict(Outcome(.trusted([certificate()]))),
+            .verdict(Outcome(.untrusted(reason: "self-signed", depth: 1), missing: missing)),
         ] + PresenceProof.allCases.map { .presenceProof($0) }
     }
 }

@@ -18,7 +18,7 @@ import Wire
     }
 
     @Test func anAnswerComesOutAsItWentIn() throws {
-        for answer in MessageSamples.answers() {
+        for answer in try MessageSamples.answers() {
             let message = answer.message()
             let parsed = try HostAnswer(parsing: message.bytes, lane: message.lane)
             #expect(parsed == answer)
@@ -86,7 +86,7 @@ import Wire
                 }
             }
         }
-        for answer in MessageSamples.answers() {
+        for answer in try MessageSamples.answers() {
             let message = answer.message()
             for index in message.bytes.indices {
                 for change in [0x01, 0x80, 0xFF] as [UInt8] {

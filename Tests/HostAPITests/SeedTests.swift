@@ -24,7 +24,7 @@ import Testing
             let contexts = MessageSamples.contexts
             add("hostRequest", request, request.message(contexts[index % contexts.count]))
         }
-        for answer in MessageSamples.answers() { add("hostAnswer", answer, answer.message()) }
+        for answer in try MessageSamples.answers() { add("hostAnswer", answer, answer.message()) }
         return samples
     }
 

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import SystemCrypto
 package import SecureBytes
 package import Wire
 
@@ -156,6 +157,12 @@ extension HostAnswer: WireValue {
         case .credentials(let kinds):
             message.write(24 as UInt8)
             message.write(kinds)
+        case .certificates(let certificates):
+            message.write(25 as UInt8)
+            message.write(certificates)
+        case .verdict(let outcome):
+            message.write(26 as UInt8)
+            message.write(outcome)
         }
     }
 
@@ -180,6 +187,8 @@ extension HostAnswer: WireValue {
         case 41: self = .boundCards(try message.value())
         case 42: self = .backup(try message.value())
         case 24: self = .credentials(try message.value())
+        case 25: self = .certificates(try message.value())
+        case 26: self = .verdict(try message.value())
         default: throw .malformed
         }
     }

@@ -307,6 +307,10 @@ extension HostRequest: WireValue {
         case .endEvents(let position):
             message.write(25 as UInt8)
             message.write(position)
+        case .trustedRoots: message.write(26 as UInt8)
+        case .judge(let request):
+            message.write(27 as UInt8)
+            message.write(request)
         }
     }
 
@@ -348,6 +352,8 @@ extension HostRequest: WireValue {
                 from: try message.text(), as: try message.text(), password: try message.optionalSecret())
         case 24: self = .usableCredentials
         case 25: self = .endEvents(at: try message.value())
+        case 26: self = .trustedRoots
+        case 27: self = .judge(try message.value())
         default: throw .malformed
         }
     }

@@ -1,5 +1,6 @@
 public import KeychainModel
 public import SecureBytes
+public import SystemCrypto
 
 /// The answer to a ``HostRequest``.
 public enum HostAnswer: Sendable, Equatable {
@@ -23,4 +24,6 @@ public enum HostAnswer: Sendable, Equatable {
     case boundCards([BoundCard])
     case backup(BackupCount)
     case credentials([CredentialKind])
+    case certificates([Certificate])
+    case verdict(Outcome<CertificateChain.Outcome>)
 }

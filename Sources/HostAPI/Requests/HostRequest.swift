@@ -34,6 +34,8 @@ public enum HostRequest: Sendable, Equatable {
     case restoreKeychain(from: String, as: String, password: SharedSecret?)
     case usableCredentials
     case endEvents(at: EventPosition)
+    case trustedRoots
+    case judge(ChainRequest)
 }
 
 extension KeychainService {
@@ -79,6 +81,8 @@ extension KeychainService {
                 return .keychain(try restoreKeychain(from: backup, as: name, password: password, context))
             case .usableCredentials: return .credentials(try usableCredentials(context))
             case .endEvents(let position): try endEvents(at: position, context)
+            case .trustedRoots: return .certificates(try trustedRoots(context))
+            case .judge(let request): return .verdict(try judge(request, context))
             }
             return .done
         } catch {

@@ -174,6 +174,23 @@ public protocol KeychainService: Sendable {
         _ algorithm: KeyAlgorithm, for operation: KeyOperation, by key: KeyRequest.Key, _ context: RequestContext
     ) throws(KeychainError) -> Bool
 
+    // MARK: Certificates
+
+    /// The roots that the system trusts.
+    ///
+    /// - Throws: `errSecTrustNotAvailable` where they cannot be read.
+    func trustedRoots(_ context: RequestContext) throws(KeychainError) -> [Certificate]
+
+    /// Looks for a chain from a certificate to a trusted one. Asks no person, and fetches nothing.
+    ///
+    /// - Returns: the verdict, and the keychains whose certificates could not be read.
+    /// - Throws: `errSecTrustNotAvailable`; `errSecDecode` for a revocation list that cannot be read.
+    func judge(
+        _ request: ChainRequest, _ context: RequestContext
+    ) throws(KeychainError) -> Outcome<CertificateChain.Outcome>
+
+    // MARK: Access
+
     /// Makes the secrets of a keychain readable, for every program of the login session: by its password, or a card's PIN. Asks where
     /// that is needed. A password that comes along is checked also where the keychain is unlocked.
     ///

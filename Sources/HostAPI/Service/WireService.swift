@@ -211,5 +211,15 @@ package struct WireService: KeychainService {
         try send(.confirmPresence(keychain), context) { if case .done = $0 { () } else { nil } }
     }
 
+    package func trustedRoots(_ context: RequestContext) throws(KeychainError) -> [Certificate] {
+        try send(.trustedRoots, context) { if case .certificates(let roots) = $0 { roots } else { nil } }
+    }
+
+    package func judge(
+        _ request: ChainRequest, _ context: RequestContext
+    ) throws(KeychainError) -> Outcome<CertificateChain.Outcome> {
+        try send(.judge(request), context) { if case .verdict(let outcome) = $0 { outcome } else { nil } }
+    }
+
     package func cancel(_ request: RequestNumber) { tellOfCancellation(request) }
 }

@@ -1,4 +1,4 @@
-package import KeychainModel
+internal import KeychainModel
 internal import SystemCrypto
 
 // Keychain semantics 1.5, `m_Issuers` and `m_TrustedOnly`.
@@ -17,7 +17,7 @@ extension SearchList {
         let isTrustWanted = query.filters.contains(.trusted)
         var resolved = ResolvedQuery(query, accessGroups: client.accessGroups)
         guard !wanted.isEmpty || isTrustWanted else { return resolved }
-        let known = certificates
+        let known = certificates.found
         if !wanted.isEmpty {
             resolved.issuerNames = Self.names(
                 leadingTo: wanted.compactMap { NormalizedName.content(of: $0) }, through: known)
@@ -40,12 +40,20 @@ extension SearchList {
         ]
     }
 
-    /// All certificates of the members. A member that cannot be searched is reported by the search itself.
-    package var certificates: [Item] {
-        let everything = try? Query(.certificate, [.synchronizable: Query.anySynchronizable], limit: .all)
-        return members.flatMap { member in
-            everything.flatMap { try? member.items(matching: $0) }?.found ?? []
+    /// All certificates of the members, and the members that cannot be searched.
+    var certificates: Outcome<[Item]> {
+        var all = Outcome<[Item]>([], missing: missing)
+        for member in members {
+            do throws(KeychainError) {
+                let found = try member.items(
+                    matching: Query(.certificate, [.synchronizable: Query.anySynchronizable], limit: .all))
+                all.found += found.found
+                all.add(missing: found.missing)
+            } catch {
+                all.missing.append(member.missing(error))
+            }
         }
+        return all
     }
 
     /// The given names, and the subjects of certificates that were issued below one of them, step by step.

@@ -11,7 +11,7 @@ internal import TokenKit
 public final class Host: KeychainService {
     let keychains: any HostedKeychains
     /// The client's access groups, and the roots that it trusts.
-    private let client: SearchClient
+    let client: SearchClient
     /// Asks where a request leaves questions to the host.
     private let prompter: any Prompter
     /// Asks where a request leaves questions to its client.
