@@ -157,9 +157,9 @@ struct KeyFileParameters {
 
 extension KeyFileParameters {
     /// The source of the passphrase for an import.
-    var source: FilePassphrase.Source {
+    var source: PassphraseSource {
         if let passphrase { return .given(passphrase) }
-        return flags.contains(.securePassphrase) ? .asking(Keychains.authentication) : .none
+        return flags.contains(.securePassphrase) ? .asked : .none
     }
 
     /// The passphrase for an export.

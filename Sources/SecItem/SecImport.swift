@@ -1,7 +1,8 @@
+internal import HostAPI
 internal import KeychainModel
 public import Foundation
 internal import ItemDictionaries
-internal import KeychainHost
+internal import KeychainCalls
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -108,30 +109,31 @@ public func SecItemImport(
 ) -> OSStatus {
     status { () throws(KeychainError) in
         let parameters = try unsafe KeyFileParameters(keyParams)
-        let name = parameters.prompt ?? fileNameOrExtension ?? "the data"
-        var bytes = [UInt8](importedData)
-        let content = try ImportedFile(
-            &bytes, named: name, kind: unsafe itemType?.pointee.wanted ?? .agg,
-            format: unsafe inputFormat?.pointee.expected(),
-            passphrase: FilePassphrase(parameters.source, of: name))
-        if parameters.flags.contains(.importOnlyOne), content.keys.count > 1 {
-            throw KeychainError(.multiplePrivateKeys, "'\(name)' has \(content.keys.count) private keys")
-        }
-        var objects = content.objects
+        var request = ImportRequest(
+            SharedSecret(Secret(copying: importedData)),
+            named: parameters.prompt ?? fileNameOrExtension ?? "the data")
+        request.kind = unsafe itemType?.pointee.wanted ?? .agg
+        request.format = try unsafe inputFormat?.pointee.expected()
+        request.passphrase = parameters.source
+        request.refusesSeveralKeys = parameters.flags.contains(.importOnlyOne)
         if let importKeychain {
-            let items = try Keychains.process.keychain(at: importKeychain.path).add(
-                content, privateKeys: parameters.attributes, authentication: Keychains.authentication)
-            objects = items.map { ItemReference.item($0).object(used: nil) }
+            let keychain = try Keychains.caller.keychain(at: importKeychain.path).keychain.identifier
+            request.target = ImportRequest.Target(keychain)
+            request.target?.privateKeys = parameters.attributes
+            request.target?.requiresProtection = true
         }
-        unsafe outItems?.pointee = content.format == .pkcs12 ? SecIdentity.paired(objects) : objects
-        unsafe inputFormat?.pointee = content.externalFormat
-        unsafe itemType?.pointee = content.externalType
+        let imported = try Keychains.host.importFile(request, Keychains.request(nil))
+        let objects = try imported.objects
+        unsafe outItems?.pointee =
+            imported.format == .pkcs12 ? SecIdentity.paired(objects.map(\.object)) : objects.map(\.object)
+        unsafe inputFormat?.pointee = imported.externalFormat(objects.map(\.type))
+        unsafe itemType?.pointee = imported.externalType(objects.map(\.type))
     }
 }
 
 extension SecExternalFormat {
     /// - Throws: `errSecUnsupportedFormat` for a format that nothing here reads.
-    fileprivate func expected() throws(KeychainError) -> ImportedFile.Format? {
+    fileprivate func expected() throws(KeychainError) -> ImportRequest.Format? {
         switch self {
         case .formatUnknown: nil
         case .formatOpenSSL, .formatWrappedOpenSSL: .openssl
@@ -148,7 +150,7 @@ extension SecExternalFormat {
 }
 
 extension SecExternalItemType {
-    fileprivate var wanted: ImportedFile.Kind {
+    fileprivate var wanted: ImportRequest.Kind {
         switch self {
         case .itemTypeUnknown, .itemTypeAggregate: .agg
         case .itemTypePrivateKey: .priv
@@ -159,21 +161,47 @@ extension SecExternalItemType {
     }
 }
 
-extension ImportedFile {
-    fileprivate var objects: [AnyObject] {
-        certificates.map { SecCertificate($0) } as [AnyObject] + publicKeys.map { SecKey(.publicKey($0)) }
-            + keys.map { SecKey(.privateKey($0)) }
+extension ImportedContent {
+    /// The objects of the file with their types: those of the keychain that took it, or in memory.
+    ///
+    /// - Throws: `errSecDuplicateItem` where the keychain had everything already.
+    fileprivate var objects: [(object: AnyObject, type: SecExternalItemType)] {
+        get throws(KeychainError) {
+            switch content {
+            case .objects(let certificates, let publicKeys, let privateKeys):
+                var objects: [(object: AnyObject, type: SecExternalItemType)] = []
+                objects += certificates.map { (SecCertificate($0), .itemTypeCertificate) }
+                objects += publicKeys.map { (SecKey(.publicKey($0)), .itemTypePublicKey) }
+                for encoded in privateKeys {
+                    let key = try KeychainError.mapped { () throws(CryptoError) in
+                        try PrivateKey(encoded: encoded.secret)
+                    }
+                    objects.append((SecKey(.privateKey(key)), .itemTypePrivateKey))
+                }
+                return objects
+            case .items(let items):
+                guard items.contains(where: \.isNew) else { throw KeychainError(.duplicateItem) }
+                return items.map { imported in
+                    let item = imported.item
+                    let keyType: SecExternalItemType = item.isPrivateKey ? .itemTypePrivateKey : .itemTypePublicKey
+                    return (
+                        ItemReference.item(item).object(used: nil),
+                        item.itemClass == .certificate ? .itemTypeCertificate : keyType
+                    )
+                }
+            }
+        }
     }
 
     /// The format of the file. A single object in PEM has the same format as in DER.
-    fileprivate var externalFormat: SecExternalFormat {
+    fileprivate func externalFormat(_ types: [SecExternalItemType]) -> SecExternalFormat {
         switch format {
         case .x509: .formatX509Cert
         case .pkcs7: .formatPKCS7
         case .pkcs12: .formatPKCS12
         case .key: .formatOpenSSL
         case .pem:
-            switch externalType {
+            switch externalType(types) {
             case .itemTypeCertificate: .formatX509Cert
             case .itemTypePublicKey, .itemTypePrivateKey: .formatOpenSSL
             default: .formatPEMSequence
@@ -181,14 +209,9 @@ extension ImportedFile {
         }
     }
 
-    fileprivate var externalType: SecExternalItemType {
-        guard format == .pem || format == .x509 || format == .key else { return .itemTypeAggregate }
-        return switch (certificates.count, publicKeys.count, keys.count) {
-        case (1, 0, 0): .itemTypeCertificate
-        case (0, 1, 0): .itemTypePublicKey
-        case (0, 0, 1): .itemTypePrivateKey
-        default: .itemTypeAggregate
-        }
+    fileprivate func externalType(_ types: [SecExternalItemType]) -> SecExternalItemType {
+        guard types.count == 1, format == .pem || format == .x509 || format == .key else { return .itemTypeAggregate }
+        return types[0]
     }
 }
 

@@ -119,6 +119,7 @@ enum MessageSamples {
             requests += KeyOperation.allCases.map { .isSupported(.encryption(.pkcs1), for: $0, by: key) }
         }
         requests += PreferencesDomain.allCases.map { .keychainChoice(in: $0) }
+        requests += importRequests.map { .importFile($0) }
         requests += try [.trustedRoots, .judge(ChainRequest(Self.certificate())), .judge(chainRequest())]
         requests += CardAdministration.allCases.map { .administer(KeychainIdentifier(rawValue: "piv:0123"), $0) }
         return requests
@@ -143,6 +144,19 @@ enum MessageSamples {
         (request.time, request.securityLevel) = (-1, .min)
         request.revocation = ChainRequest.Revocation(files: [secret("list"), secret("")], isRequired: true)
         return request
+    }
+
+    private static var importRequests: [ImportRequest] {
+        var full = ImportRequest(secret("file"), named: "ä.p12")
+        (full.kind, full.format, full.passphrase) = (.priv, .pkcs12, .given(secret("open")))
+        full.refusesSeveralKeys = true
+        var target = ImportRequest.Target(KeychainIdentifier(rawValue: "local:1"))
+        (target.certificates, target.keys) = ([.label: "c"], [.label: "k"])
+        (target.privateKeys, target.requiresProtection) = ([.isExtractable: false], true)
+        full.target = target
+        var asking = ImportRequest(secret(""), named: "")
+        asking.passphrase = .asked
+        return [full, asking, ImportRequest(secret("pem"), named: "-")]
     }
 
     static let contexts: [RequestContext] = [
@@ -219,6 +233,14 @@ enum MessageSamples {
             .supported(true), .supported(false), .credentials([]), .credentials(CredentialKind.allCases),
             .certificates([]), .certificates([certificate()]), .verdict(Outcome(.trusted([certificate()]))),
             .verdict(Outcome(.untrusted(reason: "self-signed", depth: 1), missing: missing)),
+            .imported(
+                ImportedContent(
+                    .pem,
+                    .objects([certificate()], [PublicKey(spki: certificate().spki)], privateKeys: [secret("key")]),
+                    others: ["X509 CRL"])),
+            .imported(
+                ImportedContent(
+                    .pkcs12, .items([ImportedItem(item, isNew: true), ImportedItem(named, isNew: false)]))),
         ] + PresenceProof.allCases.map { .presenceProof($0) }
     }
 }

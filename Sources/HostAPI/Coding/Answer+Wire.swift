@@ -163,6 +163,9 @@ extension HostAnswer: WireValue {
         case .verdict(let outcome):
             message.write(26 as UInt8)
             message.write(outcome)
+        case .imported(let content):
+            message.write(27 as UInt8)
+            message.write(content)
         }
     }
 
@@ -189,6 +192,7 @@ extension HostAnswer: WireValue {
         case 24: self = .credentials(try message.value())
         case 25: self = .certificates(try message.value())
         case 26: self = .verdict(try message.value())
+        case 27: self = .imported(try message.value())
         default: throw .malformed
         }
     }

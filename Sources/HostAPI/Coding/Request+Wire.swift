@@ -311,6 +311,9 @@ extension HostRequest: WireValue {
         case .judge(let request):
             message.write(27 as UInt8)
             message.write(request)
+        case .importFile(let request):
+            message.write(28 as UInt8)
+            message.write(request)
         }
     }
 
@@ -354,6 +357,7 @@ extension HostRequest: WireValue {
         case 25: self = .endEvents(at: try message.value())
         case 26: self = .trustedRoots
         case 27: self = .judge(try message.value())
+        case 28: self = .importFile(try message.value())
         default: throw .malformed
         }
     }

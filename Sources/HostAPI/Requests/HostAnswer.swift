@@ -26,4 +26,5 @@ public enum HostAnswer: Sendable, Equatable {
     case credentials([CredentialKind])
     case certificates([Certificate])
     case verdict(Outcome<CertificateChain.Outcome>)
+    case imported(ImportedContent)
 }

@@ -36,6 +36,7 @@ public enum HostRequest: Sendable, Equatable {
     case endEvents(at: EventPosition)
     case trustedRoots
     case judge(ChainRequest)
+    case importFile(ImportRequest)
 }
 
 extension KeychainService {
@@ -83,6 +84,7 @@ extension KeychainService {
             case .endEvents(let position): try endEvents(at: position, context)
             case .trustedRoots: return .certificates(try trustedRoots(context))
             case .judge(let request): return .verdict(try judge(request, context))
+            case .importFile(let request): return .imported(try importFile(request, context))
             }
             return .done
         } catch {

@@ -174,6 +174,15 @@ public protocol KeychainService: Sendable {
         _ algorithm: KeyAlgorithm, for operation: KeyOperation, by key: KeyRequest.Key, _ context: RequestContext
     ) throws(KeychainError) -> Bool
 
+    /// Reads a file of certificates and keys, and adds its content to a keychain where one is named. Items that the keychain has
+    /// already stay unchanged.
+    ///
+    /// - Throws: `errSecDecode` for a malformed part; `errSecUnknownFormat` for a file without anything that is wanted;
+    ///   `errSecUnsupportedFormat` for an unsupported kind of key; `errSecPassphraseRequired`, and for a wrong passphrase
+    ///   `errSecPkcs12VerifyFailure` or, of a key, `errSecAuthFailed`; `errSecMultiplePrivKeys`; `errSecDataTooLarge`;
+    ///   `errSecNoSuchAttr`; `errSecDuplicateItem` for a private key that the keychain has under another protection.
+    func importFile(_ request: ImportRequest, _ context: RequestContext) throws(KeychainError) -> ImportedContent
+
     // MARK: Certificates
 
     /// The roots that the system trusts.

@@ -221,5 +221,11 @@ package struct WireService: KeychainService {
         try send(.judge(request), context) { if case .verdict(let outcome) = $0 { outcome } else { nil } }
     }
 
+    package func importFile(
+        _ request: ImportRequest, _ context: RequestContext
+    ) throws(KeychainError) -> ImportedContent {
+        try send(.importFile(request), context) { if case .imported(let content) = $0 { content } else { nil } }
+    }
+
     package func cancel(_ request: RequestNumber) { tellOfCancellation(request) }
 }

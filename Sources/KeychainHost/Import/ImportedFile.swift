@@ -1,35 +1,11 @@
+public import HostAPI
 public import KeychainModel
 internal import SecureBytes
 public import SystemCrypto
 
 /// Certificates and keys parsed from the bytes of a file.
 public struct ImportedFile {
-    /// The item types to import, named as the `-t` option of macOS's `security import`; `agg` is all of them.
-    public enum Kind: String, CaseIterable, Sendable {
-        case pub, priv, session, cert, agg
-    }
-
-    /// The expected file format, named as the `-f` option of `security import`.
-    public enum Format: String, CaseIterable, Sendable {
-        case openssl, pkcs7, pkcs8, pkcs12, pemseq, x509, openssh2
-
-        fileprivate func accepts(_ found: FoundFormat) -> Bool {
-            switch self {
-            case .pkcs7: found == .pkcs7
-            case .pkcs12: found == .pkcs12
-            case .pemseq: [.pem, .pkcs7, .pkcs12].contains(found)
-            case .x509: found == .x509 || found == .pem
-            case .openssl, .pkcs8, .openssh2: found == .pem || found == .key
-            }
-        }
-    }
-
-    /// The detected file format.
-    public enum FoundFormat: Sendable {
-        case pem, x509, pkcs7, pkcs12, key
-    }
-
-    public private(set) var format = FoundFormat.pem
+    public private(set) var format = ImportedContent.Format.pem
     public private(set) var certificates: [Certificate] = []
     public private(set) var keys: [PrivateKey] = []
     public private(set) var publicKeys: [PublicKey] = []
@@ -38,8 +14,8 @@ public struct ImportedFile {
     private var friendlyNames: [[UInt8]: String] = [:]
 
     private let name: String
-    private let kind: Kind
-    private let expected: Format?
+    private let kind: ImportRequest.Kind
+    private let expected: ImportRequest.Format?
     private let passphrase: FilePassphrase
 
     /// Maximum file size in bytes.
@@ -56,7 +32,8 @@ public struct ImportedFile {
     ///   `errSecUnsupportedFormat` for an unsupported kind of key; `errSecDataTooLarge`; `errSecPassphraseRequired` for an encrypted
     ///   part without a passphrase.
     public init(
-        _ bytes: inout [UInt8], named name: String, kind: Kind = .agg, format: Format? = nil,
+        _ bytes: inout [UInt8], named name: String, kind: ImportRequest.Kind = .agg,
+        format: ImportRequest.Format? = nil,
         passphrase: FilePassphrase
     ) throws(KeychainError) {
         guard kind != .session else {
@@ -120,17 +97,17 @@ public struct ImportedFile {
 
     // MARK: Requested types
 
-    private func wants(_ other: Kind) -> Bool { kind == .agg || kind == other }
+    private func wants(_ other: ImportRequest.Kind) -> Bool { kind == .agg || kind == other }
 
     /// Tells whether items of a type are to be imported.
     ///
     /// - Throws: `errSecUnknownFormat` for a detected format that is not the expected one.
-    private func wants(_ other: Kind, of format: FoundFormat) throws(ImportFailure) -> Bool {
+    private func wants(_ other: ImportRequest.Kind, of format: ImportedContent.Format) throws(ImportFailure) -> Bool {
         do throws(KeychainError) { try check(format) } catch { throw .explained(error) }
         return wants(other)
     }
 
-    private func check(_ format: FoundFormat) throws(KeychainError) {
+    private func check(_ format: ImportedContent.Format) throws(KeychainError) {
         guard let expected, !expected.accepts(format) else { return }
         throw KeychainError(.unknownFormat, "'\(name)' is not of the format \(expected.rawValue)")
     }
@@ -206,7 +183,7 @@ extension ImportedFile {
         }
 
         /// The item type of the content; nil for PKCS#12, which is imported as a whole.
-        var kind: Kind? {
+        var kind: ImportRequest.Kind? {
             switch self {
             case .certificate, .certificates: .cert
             case .publicKey, .rsaPublicKey: .pub
@@ -351,6 +328,18 @@ extension ImportedFile {
                 { (password) throws(CryptoError) in try PrivateKey(encoded: bytes, password: password) })
         } catch {
             throw error.isMalformed ? .explained(unknownFormat) : error
+        }
+    }
+}
+
+extension ImportRequest.Format {
+    fileprivate func accepts(_ found: ImportedContent.Format) -> Bool {
+        switch self {
+        case .pkcs7: found == .pkcs7
+        case .pkcs12: found == .pkcs12
+        case .pemseq: [.pem, .pkcs7, .pkcs12].contains(found)
+        case .x509: found == .x509 || found == .pem
+        case .openssl, .pkcs8, .openssh2: found == .pem || found == .key
         }
     }
 }

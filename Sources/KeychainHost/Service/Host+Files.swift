@@ -202,7 +202,7 @@ extension KeychainSession {
     /// The keychain file that has an identifier.
     ///
     /// - Throws: `errSecNoSuchKeychain`, also for the identifier of a card.
-    fileprivate func file(_ identifier: KeychainIdentifier) throws(KeychainError) -> LocalKeychain {
+    func file(_ identifier: KeychainIdentifier) throws(KeychainError) -> LocalKeychain {
         guard let file = try keychain(identifier) as? LocalKeychain else { throw .noSuchKeychain(identifier) }
         return file
     }

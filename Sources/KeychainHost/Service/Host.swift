@@ -61,7 +61,7 @@ public final class Host: KeychainService {
         _ context: RequestContext, onToken token: Bool? = nil, _ body: (Visit) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
         try requests.run(context) { ticket throws(KeychainError) in
-            let authentication = try authentication(context) { TicketPrompter(ticket: ticket, prompter: $0) }
+            let authentication = try authentication(context, ticket)
             let session = try keychains.session(
                 cards: token ?? true, locals: !(token ?? false), for: client, authentication: authentication)
             try session.checkEntitled()
@@ -74,6 +74,13 @@ public final class Host: KeychainService {
     /// - Throws: `errSecAllocate` where the client has too many.
     package func authentication(of context: RequestContext) throws(KeychainError) -> AuthenticationContext {
         try authentication(context) { $0 }
+    }
+
+    /// The authentication context of a request, whose questions end with it.
+    func authentication(
+        _ context: RequestContext, _ ticket: RequestTicket
+    ) throws(KeychainError) -> AuthenticationContext {
+        try authentication(context) { TicketPrompter(ticket: ticket, prompter: $0) }
     }
 
     private func authentication(

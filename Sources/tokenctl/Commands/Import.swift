@@ -1,7 +1,8 @@
 internal import SecureBytes
 internal import KeychainModel
 public import ArgumentParser
-public import KeychainHost
+public import HostAPI
+internal import KeychainHost
 internal import SystemCrypto
 internal import TokenKit
 
@@ -28,12 +29,12 @@ struct Import: ParsableCommand, AttributeCommand {
 
     @Option(
         name: .letter("t"), help: ArgumentHelp("Import only what is of this type; of PKCS#12 all.", valueName: "type"))
-    var kind: ImportedFile.Kind?
+    var kind: ImportRequest.Kind?
 
     @Option(
-        name: .letter("f"), help: ImportedFile.Format.help("What the file must be.", "format"),
-        completion: ImportedFile.Format.completion, transform: ImportedFile.Format.init(security:))
-    var format: ImportedFile.Format?
+        name: .letter("f"), help: ImportRequest.Format.help("What the file must be.", "format"),
+        completion: ImportRequest.Format.completion, transform: ImportRequest.Format.init(security:))
+    var format: ImportRequest.Format?
 
     @Flag(name: .customShort("w"), help: "Private keys are encrypted; that is found out in any case.")
     var isWrapped = false
@@ -143,9 +144,9 @@ struct Import: ParsableCommand, AttributeCommand {
     }
 }
 
-extension ImportedFile.Kind: ExpressibleByArgument {}
+extension ImportRequest.Kind: ExpressibleByArgument {}
 
-extension ImportedFile.Format: SecurityValue {
+extension ImportRequest.Format: SecurityValue {
     static let missing = [
         "openssh1": MissingFormat.openssh1, "bsafe": MissingFormat.bsafe, "raw": MissingFormat.raw,
         "netscape": MissingFormat.netscape,

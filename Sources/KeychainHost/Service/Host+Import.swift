@@ -1,0 +1,94 @@
+public import HostAPI
+public import KeychainModel
+internal import SecureBytes
+internal import SystemCrypto
+
+// Files of certificates and keys that are read.
+extension Host {
+    public func importFile(
+        _ request: ImportRequest, _ context: RequestContext
+    ) throws(KeychainError) -> ImportedContent {
+        guard let target = request.target else {
+            return try requests.run(context) { ticket throws(KeychainError) in
+                try ImportedFile(request, asking: authentication(context, ticket)).content
+            }
+        }
+        return try visit(context, onToken: false) { visit throws(KeychainError) in
+            let keychain = try visit.session.file(target.keychain)
+            try keychain.checkWritable()
+            let file = try ImportedFile(request, asking: visit.session.authentication)
+            try visit.ticket.check()
+            let items = try visit.session.add(file, as: target, to: keychain, use: visit.use("import a key"))
+            return ImportedContent(file.format, .items(items), others: file.others)
+        }
+    }
+}
+
+extension KeychainSession {
+    /// Adds all items of a file, or none of them.
+    fileprivate func add(
+        _ file: ImportedFile, as target: ImportRequest.Target, to keychain: LocalKeychain, use: String
+    ) throws(KeychainError) -> [ImportedItem] {
+        for attributes in [target.certificates, target.keys, target.privateKeys] { try checkEntitled(attributes) }
+        try file.checkUse(of: target)
+        if !file.keys.isEmpty { try keychain.unlock(use: use, authentication: authentication) }
+        var items: [ImportedItem] = []
+        do throws(KeychainError) {
+            try file.forEachItem(
+                { $0 == .key ? target.keys : target.certificates }, privateKeys: target.privateKeys
+            ) { new throws(KeychainError) in
+                let new = new.defaulting(to: accessGroups.standard)
+                do throws(KeychainError) {
+                    items.append(ImportedItem(try keychain.add(new, authentication: authentication), isNew: true))
+                } catch {
+                    guard error.code == .duplicateItem, let twin = try new.equal(in: keychain) else { throw error }
+                    if target.requiresProtection, twin.isPrivateKey { try twin.checkProtection(target.privateKeys) }
+                    items.append(ImportedItem(twin, isNew: false))
+                }
+            }
+            return items
+        } catch {
+            for added in items where added.isNew { _ = try? keychain.delete(matching: Query(added.item.reference)) }
+            throw error
+        }
+    }
+}
+
+extension ImportedFile {
+    fileprivate init(_ request: ImportRequest, asking authentication: AuthenticationContext) throws(KeychainError) {
+        let source: FilePassphrase.Source =
+            switch request.passphrase {
+            case .none: .none
+            case .given(let passphrase): .given(passphrase)
+            case .asked: .asking(authentication)
+            }
+        var bytes = request.file.secret.copied()
+        try self.init(
+            &bytes, named: request.name, kind: request.kind, format: request.format,
+            passphrase: FilePassphrase(source, of: request.name))
+        guard !request.refusesSeveralKeys || keys.count <= 1 else {
+            throw KeychainError(.multiplePrivateKeys, "'\(request.name)' has \(keys.count) private keys")
+        }
+    }
+
+    fileprivate var content: ImportedContent {
+        get throws(KeychainError) {
+            var privateKeys: [SharedSecret] = []
+            for key in keys {
+                privateKeys.append(
+                    SharedSecret(try KeychainError.mapping { () throws(CryptoError) in try key.pkcs8() }))
+            }
+            return ImportedContent(format, .objects(certificates, publicKeys, privateKeys: privateKeys), others: others)
+        }
+    }
+
+    /// - Throws: `errSecNoSuchAttr` for an attribute that nothing in the file would get.
+    fileprivate func checkUse(of target: ImportRequest.Target) throws(KeychainError) {
+        let (ofCertificates, ofKeys) = (Set(target.certificates.keys), Set(target.keys.keys))
+        let hasKeys = !publicKeys.isEmpty || !keys.isEmpty
+        let used = (certificates.isEmpty ? [] : ofCertificates).union(hasKeys ? ofKeys : [])
+        guard let useless = ofCertificates.union(ofKeys).subtracting(used).first else { return }
+        throw KeychainError(
+            .noSuchAttribute, "nothing in the file can have the attribute '\(useless.rawValue)'", key: useless.rawValue)
+    }
+}
