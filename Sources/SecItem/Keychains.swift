@@ -3,24 +3,12 @@ internal import HostAPI
 internal import HostConnection
 internal import ItemDictionaries
 internal import KeychainCalls
-internal import KeychainHost
 internal import KeychainModel
 internal import SecureBytes
-internal import TokenKit
 
 /// The keychains of this process.
 enum Keychains {
-    static let process = HostConnection.process()
-
-    private static let own = Host(process)
-
-    /// The host's service over these keychains.
-    static var host: any KeychainService { own }
-
-    /// The authentication context of calls that do not use the host's service.
-    static func authentication(of request: RequestContext) throws(KeychainError) -> AuthenticationContext {
-        try own.authentication(of: request)
-    }
+    static let host = HostConnection.open()
 
     /// This program, as a caller of the functions of SecKeychain.h.
     static let caller = KeychainCaller(host)
@@ -28,14 +16,6 @@ enum Keychains {
     static let callbacks = KeychainCallbacks(host)
 
     static var interaction: Interaction { caller.interaction }
-
-    /// The authentication context of calls without one of their own: one question for all guarded items of a call.
-    static var authentication: AuthenticationContext {
-        let context =
-            interaction.isAllowed
-            ? process.authentication(FirstAvailablePrompter.standard()) : process.authentication()
-        return context.rememberingPresence()
-    }
 
     /// The circumstances of a call.
     ///

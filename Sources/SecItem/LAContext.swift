@@ -1,7 +1,6 @@
 public import Foundation
 internal import HostAPI
 internal import KeychainCalls
-internal import KeychainHost
 internal import KeychainModel
 internal import Platform
 internal import SecureBytes
@@ -151,11 +150,6 @@ open class LAContext: NSObject, @unchecked Sendable {
             purpose: reason.isEmpty ? nil : reason,
             questions: isSilent || !Keychains.interaction.isAllowed ? .never : .byHost,
             credentials: credentials.map { RequestContext.Credential($0, $1.secret.clone()) }, authentication: number)
-    }
-
-    /// The authentication context for calls that do not use the host's service.
-    var authentication: AuthenticationContext {
-        get throws(KeychainError) { try Keychains.authentication(of: request) }
     }
 }
 

@@ -1,7 +1,6 @@
-internal import HostConnection
+internal import HostAPI
 internal import KeychainModel
 public import Foundation
-internal import KeychainHost
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -156,24 +155,10 @@ struct KeyFileParameters {
 }
 
 extension KeyFileParameters {
-    /// The source of the passphrase for an import.
+    /// The source of the passphrase.
     var source: PassphraseSource {
         if let passphrase { return .given(passphrase) }
         return flags.contains(.securePassphrase) ? .asked : .none
-    }
-
-    /// The passphrase for an export.
-    ///
-    /// - Throws: `errSecPassphraseRequired`.
-    func newPassphrase() throws(KeychainError) -> SharedSecret {
-        if let passphrase { return passphrase }
-        guard flags.contains(.securePassphrase) else {
-            throw KeychainError(
-                .passphraseRequired, "private keys are exported in this format only under a passphrase",
-                remedy: "put one into the parameters")
-        }
-        let request = PromptRequest(.newPassword, subject: prompt ?? "the exported keys")
-        return SharedSecret(try Keychains.authentication.askForAnother(request))
     }
 }
 

@@ -62,7 +62,7 @@ public final class SecKey: Sendable {
     }
 
     /// The key for an operation. Verification and encryption need the public half of a pair alone.
-    private func key(for operation: KeyOperation) throws(KeychainError) -> KeyRequest.Key {
+    func key(for operation: KeyOperation) throws(KeychainError) -> KeyRequest.Key {
         switch (material, operation) {
         case (.symmetricKey(let key), _): return .given(GivenKey(key))
         case (.item(let item), _) where item.isSymmetricKey: return .item(item.reference)

@@ -120,6 +120,8 @@ enum MessageSamples {
         }
         requests += PreferencesDomain.allCases.map { .keychainChoice(in: $0) }
         requests += importRequests.map { .importFile($0) }
+        requests.append(.exportFile(try exportRequest()))
+        requests += ExportRequest.Format.allCases.map { .exportFile(ExportRequest([], as: $0)) }
         requests += try [.trustedRoots, .judge(ChainRequest(Self.certificate())), .judge(chainRequest())]
         requests += CardAdministration.allCases.map { .administer(KeychainIdentifier(rawValue: "piv:0123"), $0) }
         return requests
@@ -157,6 +159,18 @@ enum MessageSamples {
         var asking = ImportRequest(secret(""), named: "")
         asking.passphrase = .asked
         return [full, asking, ImportRequest(secret("pem"), named: "-")]
+    }
+
+    private static func exportRequest() throws -> ExportRequest {
+        let key = try PublicKey(spki: certificate().spki)
+        var request = ExportRequest(
+            [
+                .certificate(try certificate(), name: "Jo"), .publicKey(key), .publicKey(key, name: ""),
+                .privateKey(.item(object), name: "k"),
+                .privateKey(.given(GivenKey([:], der: nil, secret: secret("k")))),
+            ], as: .pkcs12)
+        (request.isArmored, request.passphrase, request.subject) = (true, .asked, "ä")
+        return request
     }
 
     static let contexts: [RequestContext] = [

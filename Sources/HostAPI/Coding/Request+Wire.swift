@@ -314,6 +314,9 @@ extension HostRequest: WireValue {
         case .importFile(let request):
             message.write(28 as UInt8)
             message.write(request)
+        case .exportFile(let request):
+            message.write(29 as UInt8)
+            message.write(request)
         }
     }
 
@@ -358,6 +361,7 @@ extension HostRequest: WireValue {
         case 26: self = .trustedRoots
         case 27: self = .judge(try message.value())
         case 28: self = .importFile(try message.value())
+        case 29: self = .exportFile(try message.value())
         default: throw .malformed
         }
     }

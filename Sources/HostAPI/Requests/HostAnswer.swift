@@ -9,7 +9,7 @@ public enum HostAnswer: Sendable, Equatable {
     case keychains(Outcome<[KeychainDescription]>)
     case items(Outcome<[Item]>)
     case identities(Outcome<[Identity]>)
-    /// The secret of an item, or the result of a key's operation.
+    /// The secret of an item, the result of a key's operation, or an exported file.
     case secret(SharedSecret?)
     case changed(Outcome<ChangeResult>)
     case locked(missing: [Missing])

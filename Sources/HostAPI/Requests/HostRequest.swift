@@ -37,6 +37,7 @@ public enum HostRequest: Sendable, Equatable {
     case trustedRoots
     case judge(ChainRequest)
     case importFile(ImportRequest)
+    case exportFile(ExportRequest)
 }
 
 extension KeychainService {
@@ -85,6 +86,7 @@ extension KeychainService {
             case .trustedRoots: return .certificates(try trustedRoots(context))
             case .judge(let request): return .verdict(try judge(request, context))
             case .importFile(let request): return .imported(try importFile(request, context))
+            case .exportFile(let request): return .secret(try exportFile(request, context))
             }
             return .done
         } catch {

@@ -183,6 +183,12 @@ public protocol KeychainService: Sendable {
     ///   `errSecNoSuchAttr`; `errSecDuplicateItem` for a private key that the keychain has under another protection.
     func importFile(_ request: ImportRequest, _ context: RequestContext) throws(KeychainError) -> ImportedContent
 
+    /// Writes certificates and keys as a file.
+    ///
+    /// - Throws: `errSecParam` for objects that the format cannot hold; `errSecPassphraseRequired`; `errSecDataNotAvailable` for a key
+    ///   that is on a card or not extractable, `errSecKeyIsSensitive` for one that may leave its keychain only encrypted.
+    func exportFile(_ request: ExportRequest, _ context: RequestContext) throws(KeychainError) -> SharedSecret
+
     // MARK: Certificates
 
     /// The roots that the system trusts.

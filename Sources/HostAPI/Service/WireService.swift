@@ -227,5 +227,9 @@ package struct WireService: KeychainService {
         try send(.importFile(request), context) { if case .imported(let content) = $0 { content } else { nil } }
     }
 
+    package func exportFile(_ request: ExportRequest, _ context: RequestContext) throws(KeychainError) -> SharedSecret {
+        try send(.exportFile(request), context) { if case .secret(let file?) = $0 { file } else { nil } }
+    }
+
     package func cancel(_ request: RequestNumber) { tellOfCancellation(request) }
 }

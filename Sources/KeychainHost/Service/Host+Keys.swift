@@ -24,7 +24,7 @@ extension Host {
         switch key {
         case .given(let given):
             return try requests.run(context) { ticket throws(KeychainError) in
-                let (key, authentication) = (try UsableKey(given), try authentication(of: context))
+                let (key, authentication) = (try UsableKey(given), try authentication(context, ticket))
                 try ticket.check()
                 return try body(key, context.purpose, authentication)
             }

@@ -69,22 +69,11 @@ public final class Host: KeychainService {
         }
     }
 
-    /// The authentication context of a request, for operations on its keychains that are not in ``KeychainService``.
+    /// The authentication context of a request, whose questions end with it.
     ///
     /// - Throws: `errSecAllocate` where the client has too many.
-    package func authentication(of context: RequestContext) throws(KeychainError) -> AuthenticationContext {
-        try authentication(context) { $0 }
-    }
-
-    /// The authentication context of a request, whose questions end with it.
     func authentication(
         _ context: RequestContext, _ ticket: RequestTicket
-    ) throws(KeychainError) -> AuthenticationContext {
-        try authentication(context) { TicketPrompter(ticket: ticket, prompter: $0) }
-    }
-
-    private func authentication(
-        _ context: RequestContext, _ prompting: (any Prompter) -> any Prompter
     ) throws(KeychainError) -> AuthenticationContext {
         let prompter: any Prompter =
             switch context.questions {
@@ -95,12 +84,13 @@ public final class Host: KeychainService {
         let kept = try contexts.context(of: context) {
             keychains.authentication(NoPrompter(), lastTry: .keep).rememberingPresence()
         }
-        return kept.asking(prompting(prompter), lastTry: context.mayUseLastTry ? .spend : .keep)
+        return kept.asking(
+            TicketPrompter(ticket: ticket, prompter: prompter), lastTry: context.mayUseLastTry ? .spend : .keep)
     }
 
     public func usableCredentials(_ context: RequestContext) throws(KeychainError) -> [CredentialKind] {
-        try requests.run(context) { _ throws(KeychainError) in
-            let authentication = try authentication(of: context)
+        try requests.run(context) { ticket throws(KeychainError) in
+            let authentication = try authentication(context, ticket)
             return CredentialKind.allCases.filter { authentication.hasCredential($0) }
         }
     }
