@@ -125,8 +125,8 @@ let package = Package(
         .target(
             name: "SecItem",
             dependencies: [
-                "SecureBytes", "HostAPI", "HostConnection", "ItemDictionaries", "KeychainCalls", "KeychainHost",
-                "KeychainModel", "Platform", "SystemCrypto", "TokenKit",
+                "HostAPI", "HostConnection", "ItemDictionaries", "KeychainCalls", "KeychainModel", "Platform",
+                "SecureBytes", "SystemCrypto",
             ],
             swiftSettings: strict),
         // SecItem under the names of Apple's frameworks.
