@@ -217,7 +217,6 @@ enum MessageSamples {
         unlocking.failures = [error]
         var change = PasswordChange(leftover: error)
         (change.renewed, change.dropped) = (unlocking.cards, [unlocking.cards[1]])
-        return [
         return try [
             .done, .failed(error), .failed(KeychainError(.param)), .keychains(Outcome([description], missing: missing)),
             .items(Outcome([item, named], missing: missing)), .items(Outcome()),

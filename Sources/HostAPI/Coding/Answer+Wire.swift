@@ -1,6 +1,6 @@
 internal import KeychainModel
-internal import SystemCrypto
 package import SecureBytes
+internal import SystemCrypto
 package import Wire
 
 extension KeychainDescription.Kind: WireValue {}
@@ -145,15 +145,6 @@ extension HostAnswer: WireValue {
         case .supported(let isSupported):
             message.write(15 as UInt8)
             message.write(isSupported)
-        case .passwordChange(let change):
-            message.write(40 as UInt8)
-            message.write(change)
-        case .boundCards(let cards):
-            message.write(41 as UInt8)
-            message.write(cards)
-        case .backup(let count):
-            message.write(42 as UInt8)
-            message.write(count)
         case .credentials(let kinds):
             message.write(24 as UInt8)
             message.write(kinds)
@@ -166,6 +157,15 @@ extension HostAnswer: WireValue {
         case .imported(let content):
             message.write(27 as UInt8)
             message.write(content)
+        case .passwordChange(let change):
+            message.write(28 as UInt8)
+            message.write(change)
+        case .boundCards(let cards):
+            message.write(29 as UInt8)
+            message.write(cards)
+        case .backup(let count):
+            message.write(30 as UInt8)
+            message.write(count)
         }
     }
 
@@ -186,13 +186,13 @@ extension HostAnswer: WireValue {
         case 13: self = .choice(try message.value())
         case 14: self = .presenceProof(try message.value())
         case 15: self = .supported(try message.flag())
-        case 40: self = .passwordChange(try message.value())
-        case 41: self = .boundCards(try message.value())
-        case 42: self = .backup(try message.value())
         case 24: self = .credentials(try message.value())
         case 25: self = .certificates(try message.value())
         case 26: self = .verdict(try message.value())
         case 27: self = .imported(try message.value())
+        case 28: self = .passwordChange(try message.value())
+        case 29: self = .boundCards(try message.value())
+        case 30: self = .backup(try message.value())
         default: throw .malformed
         }
     }

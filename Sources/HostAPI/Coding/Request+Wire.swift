@@ -279,30 +279,6 @@ extension HostRequest: WireValue {
             message.write(algorithm)
             message.write(operation)
             message.write(key)
-        case .changePassword(let keychain, let old, let new, let renewsKey):
-            message.write(40 as UInt8)
-            message.write(keychain)
-            message.write(old) { $1.write($0) }
-            message.write(new) { $1.write($0) }
-            message.write(renewsKey)
-        case .bind(let keychain, let card, let key):
-            message.write(41 as UInt8)
-            message.write(keychain)
-            message.write(card)
-            message.write(key) { $1.write($0) }
-        case .unbind(let keychain, let card):
-            message.write(42 as UInt8)
-            message.write(keychain)
-            message.write(card)
-        case .backUp(let keychain, let path):
-            message.write(43 as UInt8)
-            message.write(keychain)
-            message.write(path)
-        case .restoreKeychain(let backup, let name, let password):
-            message.write(44 as UInt8)
-            message.write(backup)
-            message.write(name)
-            message.write(password) { $1.write($0) }
         case .usableCredentials: message.write(24 as UInt8)
         case .endEvents(let position):
             message.write(25 as UInt8)
@@ -317,6 +293,30 @@ extension HostRequest: WireValue {
         case .exportFile(let request):
             message.write(29 as UInt8)
             message.write(request)
+        case .changePassword(let keychain, let old, let new, let renewsKey):
+            message.write(30 as UInt8)
+            message.write(keychain)
+            message.write(old) { $1.write($0) }
+            message.write(new) { $1.write($0) }
+            message.write(renewsKey)
+        case .bind(let keychain, let card, let key):
+            message.write(31 as UInt8)
+            message.write(keychain)
+            message.write(card)
+            message.write(key) { $1.write($0) }
+        case .unbind(let keychain, let card):
+            message.write(32 as UInt8)
+            message.write(keychain)
+            message.write(card)
+        case .backUp(let keychain, let path):
+            message.write(33 as UInt8)
+            message.write(keychain)
+            message.write(path)
+        case .restoreKeychain(let backup, let name, let password):
+            message.write(34 as UInt8)
+            message.write(backup)
+            message.write(name)
+            message.write(password) { $1.write($0) }
         }
     }
 
@@ -346,22 +346,22 @@ extension HostRequest: WireValue {
         case 21: self = .presenceProof(try message.value())
         case 22: self = .confirmPresence(try message.value())
         case 23: self = .isSupported(try message.value(), for: try message.value(), by: try message.value())
-        case 40:
-            self = .changePassword(
-                of: try message.value(), from: try message.optionalSecret(), to: try message.optionalSecret(),
-                renewingKey: try message.flag())
-        case 41: self = .bind(try message.value(), to: try message.value(), key: try message.optionalText())
-        case 42: self = .unbind(try message.value(), from: try message.optional())
-        case 43: self = .backUp(try message.value(), to: try message.text())
-        case 44:
-            self = .restoreKeychain(
-                from: try message.text(), as: try message.text(), password: try message.optionalSecret())
         case 24: self = .usableCredentials
         case 25: self = .endEvents(at: try message.value())
         case 26: self = .trustedRoots
         case 27: self = .judge(try message.value())
         case 28: self = .importFile(try message.value())
         case 29: self = .exportFile(try message.value())
+        case 30:
+            self = .changePassword(
+                of: try message.value(), from: try message.optionalSecret(), to: try message.optionalSecret(),
+                renewingKey: try message.flag())
+        case 31: self = .bind(try message.value(), to: try message.value(), key: try message.optionalText())
+        case 32: self = .unbind(try message.value(), from: try message.optional())
+        case 33: self = .backUp(try message.value(), to: try message.text())
+        case 34:
+            self = .restoreKeychain(
+                from: try message.text(), as: try message.text(), password: try message.optionalSecret())
         default: throw .malformed
         }
     }

@@ -1,9 +1,10 @@
+internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
 internal import FoundationEssentials
 internal import KeychainHost
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 struct VerifyCert: ParsableCommand {
     static let configuration = CommandConfiguration(
