@@ -58,8 +58,7 @@ enum MessageSamples {
             .lock(KeychainIdentifier(rawValue: "local:1")), .events(after: nil, waiting: .zero),
             .events(after: EventPosition(subscription: .max, number: 3), waiting: .milliseconds(1500)), .change([]),
             .keychain(KeychainIdentifier(rawValue: "piv:0123")),
-            .endAuthentication(AuthenticationNumber(rawValue: .max)), .usableCredentials,
-            .endEvents(at: EventPosition(subscription: 1, number: .max)),
+            .endAuthentication(AuthenticationNumber(rawValue: .max)),
             .path(ofKeychain: "login"), .openKeychain(at: nil), .openKeychain(at: "/srv/ä.keychain"),
             .createKeychain("new", password: nil), .createKeychain("./new", password: secret("open")),
             .deleteKeychain("new"),
@@ -119,11 +118,13 @@ enum MessageSamples {
             requests += KeyOperation.allCases.map { .isSupported(.encryption(.pkcs1), for: $0, by: key) }
         }
         requests += PreferencesDomain.allCases.map { .keychainChoice(in: $0) }
+        requests += CardAdministration.allCases.map { .administer(KeychainIdentifier(rawValue: "piv:0123"), $0) }
+        requests.append(.usableCredentials)
+        requests.append(.endEvents(at: EventPosition(subscription: 1, number: .max)))
+        requests += try [.trustedRoots, .judge(ChainRequest(Self.certificate())), .judge(chainRequest())]
         requests += importRequests.map { .importFile($0) }
         requests.append(.exportFile(try exportRequest()))
         requests += ExportRequest.Format.allCases.map { .exportFile(ExportRequest([], as: $0)) }
-        requests += try [.trustedRoots, .judge(ChainRequest(Self.certificate())), .judge(chainRequest())]
-        requests += CardAdministration.allCases.map { .administer(KeychainIdentifier(rawValue: "piv:0123"), $0) }
         return requests
     }
 
