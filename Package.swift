@@ -74,8 +74,11 @@ let package = Package(
         .target(name: "SecureBytes", swiftSettings: strict),
         .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: strict),
         .target(name: "SystemCrypto", dependencies: ["SecureBytes", "COpenSSL"], swiftSettings: strict),
+        // The names of tokens, slots and return values in PKCS #11, for those who show tokens and those who name them.
+        .target(name: "CryptokiNames", swiftSettings: strict),
         .target(
-            name: "TokenKit", dependencies: ["SecureBytes", "SystemCrypto", "CPCSC", "Platform"], swiftSettings: strict),
+            name: "TokenKit", dependencies: ["SecureBytes", "SystemCrypto", "CPCSC", "CryptokiNames", "Platform"],
+            swiftSettings: strict),
         .target(
             name: "PIVDriver", dependencies: ["SecureBytes", "TokenKit", "SystemCrypto", "CZlib"],
             swiftSettings: strict),
@@ -83,8 +86,8 @@ let package = Package(
         .target(
             name: "PKCS11Driver",
             dependencies: [
-                "SecureBytes", "TokenKit", "SystemCrypto", "CCryptoki", "CLinux", "CP11Kit", "PKCS11Mechanisms",
-                "Platform",
+                "SecureBytes", "TokenKit", "SystemCrypto", "CCryptoki", "CLinux", "CP11Kit", "CryptokiNames",
+                "PKCS11Mechanisms", "Platform",
             ],
             swiftSettings: strict),
         .target(
@@ -92,7 +95,7 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "KeychainModel", dependencies: ["SecureBytes", "SystemCrypto"], swiftSettings: strict),
         .target(
-            name: "HostAPI", dependencies: ["KeychainModel", "SecureBytes", "SystemCrypto", "Wire"],
+            name: "HostAPI", dependencies: ["CryptokiNames", "KeychainModel", "SecureBytes", "SystemCrypto", "Wire"],
             swiftSettings: strict),
         .target(
             name: "ItemDictionaries", dependencies: ["HostAPI", "KeychainModel", "SecureBytes", "SystemCrypto"],
@@ -108,8 +111,8 @@ let package = Package(
         .target(
             name: "KeychainHost",
             dependencies: [
-                "HostAPI", "KeychainModel", "KeychainStore", "SecureBytes", "TokenKit", "SystemCrypto", "CLinux",
-                "Platform",
+                "CryptokiNames", "HostAPI", "KeychainModel", "KeychainStore", "SecureBytes", "TokenKit", "SystemCrypto",
+                "CLinux", "Platform",
             ],
             swiftSettings: strict),
         .target(
@@ -149,8 +152,8 @@ let package = Package(
         .target(
             name: "PKCS11Bridge",
             dependencies: [
-                "SecureBytes", "CCryptoki", "HostAPI", "KeychainHost", "KeychainModel", "PKCS11Mechanisms",
-                "SystemCrypto", "TokenKit", "Wire",
+                "SecureBytes", "CCryptoki", "CryptokiNames", "HostAPI", "KeychainHost", "KeychainModel",
+                "PKCS11Mechanisms", "SystemCrypto", "TokenKit", "Wire",
             ],
             swiftSettings: strict),
         .target(name: "Wire", swiftSettings: strict),
@@ -180,7 +183,7 @@ let package = Package(
             name: "tokenctl",
             dependencies: [
                 "SecureBytes", "TokenKit", "SystemCrypto", "PKCS11Driver", "StandardDrivers", "VirtualCard", "HostAPI",
-                "ItemDictionaries", "KeychainHost", "KeychainModel", "Platform", "Wire", argumentParser,
+                "CryptokiNames", "ItemDictionaries", "KeychainHost", "KeychainModel", "Platform", "Wire", argumentParser,
             ],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
 
@@ -191,7 +194,8 @@ let package = Package(
         .testTarget(name: "SecureBytesTests", dependencies: ["SecureBytes", "TestSupport"], swiftSettings: test),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"], swiftSettings: test),
         .testTarget(
-            name: "TokenKitTests", dependencies: ["SecureBytes", "TokenKit", "TestSupport", "SystemCrypto"],
+            name: "TokenKitTests",
+            dependencies: ["CryptokiNames", "SecureBytes", "TokenKit", "TestSupport", "SystemCrypto"],
             swiftSettings: test),
         .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: test),
         .testTarget(name: "HostServerTests", dependencies: ["SecureBytes", "HostServer", "Wire"], swiftSettings: test),
@@ -210,7 +214,7 @@ let package = Package(
             name: "PKCS11DriverTests",
             dependencies: [
                 "SecureBytes", "PKCS11Driver", "HostAPI", "KeychainHost", "KeychainModel", "SystemCrypto", "CCryptoki",
-                "TestSupport", "tokenctl", "TokenKit",
+                "CryptokiNames", "TestSupport", "tokenctl", "TokenKit",
             ],
             swiftSettings: test),
         .testTarget(
@@ -259,8 +263,8 @@ let package = Package(
         .testTarget(
             name: "PKCS11BridgeTests",
             dependencies: [
-                "SecureBytes", "PKCS11Bridge", "PKCS11Mechanisms", "CCryptoki", "HostAPI", "KeychainHost",
-                "KeychainModel", "PIVDriver", "VirtualCard", "SystemCrypto", "TestSupport", "TokenKit", "Wire",
+                "SecureBytes", "PKCS11Bridge", "PKCS11Mechanisms", "CCryptoki", "CryptokiNames", "HostAPI",
+                "KeychainHost", "KeychainModel", "PIVDriver", "VirtualCard", "SystemCrypto", "TestSupport", "TokenKit", "Wire",
             ],
             swiftSettings: test),
         .testTarget(

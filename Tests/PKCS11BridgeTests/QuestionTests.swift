@@ -1,4 +1,5 @@
 import CCryptoki
+import CryptokiNames
 import Dispatch
 import Foundation
 import HostAPI

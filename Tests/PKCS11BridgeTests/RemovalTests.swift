@@ -1,4 +1,5 @@
 import CCryptoki
+import CryptokiNames
 import SystemCrypto
 import TestSupport
 import Testing

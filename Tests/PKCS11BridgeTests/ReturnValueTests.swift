@@ -1,4 +1,5 @@
 import CCryptoki
+import CryptokiNames
 import Foundation
 import TestSupport
 import Testing

@@ -44,14 +44,9 @@ extension PrivateKey {
     /// Performs in software the operations that a card performs on the card.
     func perform(_ action: TokenOperation.Action) throws(CryptoError) -> Secret {
         switch action {
-        case .sign(.rsaRaw, let block), .decrypt(.raw, let block): return try rsaPrivateOperation(block)
-        case .sign(let algorithm, let input):
-            var signature = try sign(input, using: algorithm)
-            return Secret(consuming: &signature)
-        case .decrypt(let encryption, let ciphertext): return try decrypt(ciphertext, using: encryption)
-        case .agree(let peer):
-            let key = kind.isEC ? try PublicKey(ecPoint: peer, curve: kind) : try PublicKey(raw: peer, kind: kind)
-            return try sharedSecret(with: key)
+        case .sign(let algorithm, let input): try perform(AlgorithmStep(.sign, .signature(algorithm)), input)
+        case .decrypt(let encryption, let input): try perform(AlgorithmStep(.decrypt, .encryption(encryption)), input)
+        case .agree(let peer): try perform(AlgorithmStep(.keyExchange, .keyExchange(.standard, nil)), peer)
         }
     }
 }

@@ -3,7 +3,6 @@ package import CCryptoki
 package import SecureBytes
 internal import Synchronization
 internal import SystemCrypto
-internal import TokenKit
 
 // Encryption, decryption, digests: PKCS #11 §5.8 to §5.12.
 extension Cryptoki {
@@ -177,8 +176,8 @@ extension Cryptoki {
         let key = operation.key
         try session.requireLogin(operation.login, for: key)
         if operation.result == nil {
-            operation.result = try operation.decrypt(rest: ciphertext) { action, pin throws(CryptokiError) in
-                try session.perform(action, with: key, pin: pin)
+            operation.result = try operation.decrypt(rest: ciphertext) { use, pin throws(CryptokiError) in
+                try session.perform(use, with: key, pin: pin)
             }
         }
         let length = operation.outputLength()

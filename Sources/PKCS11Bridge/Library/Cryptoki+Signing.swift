@@ -87,7 +87,7 @@ extension Cryptoki {
         switch scheme {
         case .code(let scheme): return Array(input.prefix(scheme.length))
         case .signature(let scheme):
-            return try session.perform(scheme.action(for: input), with: key, pin: pin).copied()
+            return try session.perform(scheme.use(for: input), with: key, pin: pin).copied()
         }
     }
 

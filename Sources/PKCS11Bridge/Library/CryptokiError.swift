@@ -1,3 +1,4 @@
+internal import CryptokiNames
 internal import KeychainModel
 package import CCryptoki
 internal import KeychainHost

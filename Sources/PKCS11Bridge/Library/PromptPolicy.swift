@@ -1,6 +1,5 @@
 package import HostAPI
 internal import KeychainHost
-internal import TokenKit
 
 /// The treatment of PINs and logins that depends on the program.
 package struct PromptPolicy: Sendable {
@@ -58,15 +57,4 @@ package struct PromptPolicy: Sendable {
 
     /// Whether a program may log in without a PIN.
     var hasProtectedPath: Bool { prompter.canAsk }
-}
-
-extension TokenOperation.Action {
-    /// The verb for people, in words that complete "PIN to …".
-    var verb: String {
-        switch self {
-        case .sign: "sign"
-        case .decrypt: "decrypt"
-        case .agree: "agree on a key"
-        }
-    }
 }

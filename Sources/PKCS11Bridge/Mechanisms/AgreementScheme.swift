@@ -2,7 +2,6 @@ internal import PKCS11Mechanisms
 internal import CCryptoki
 internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// A key agreement: Diffie-Hellman on a curve, and the treatment of the shared secret. PKCS #11 §6.3.16.
 struct AgreementScheme: Sendable {
@@ -42,7 +41,7 @@ struct AgreementScheme: Sendable {
         return (try? key.sharedSecret(with: other)) != nil
     }
 
-    var action: TokenOperation.Action { .agree(peer) }
+    var use: KeyUse { .agree(peer) }
 
     /// The bytes of the key.
     ///

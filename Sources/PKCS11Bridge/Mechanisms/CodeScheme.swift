@@ -1,7 +1,6 @@
 internal import PKCS11Mechanisms
 internal import CCryptoki
 internal import SystemCrypto
-internal import TokenKit
 
 /// An authentication code: HMAC with a secret key. PKCS #11 §6.22 to §6.26.
 struct CodeScheme: Sendable {

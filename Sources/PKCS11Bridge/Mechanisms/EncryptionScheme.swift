@@ -2,7 +2,6 @@ internal import PKCS11Mechanisms
 internal import CCryptoki
 internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// A way to encrypt or decrypt with an RSA key.
 struct EncryptionScheme: Sendable {
@@ -51,10 +50,10 @@ struct EncryptionScheme: Sendable {
         }
     }
 
-    /// The private key's action to decrypt.
+    /// The use of the private key to decrypt.
     ///
     /// - Throws: `CKR_ENCRYPTED_DATA_LEN_RANGE`.
-    func action(for ciphertext: [UInt8]) throws(CryptokiError) -> TokenOperation.Action {
+    func use(for ciphertext: [UInt8]) throws(CryptokiError) -> KeyUse {
         guard ciphertext.count == length else { throw CryptokiError(CKR_ENCRYPTED_DATA_LEN_RANGE) }
         return .decrypt(encryption, ciphertext)
     }

@@ -2,7 +2,6 @@ internal import PKCS11Mechanisms
 internal import CCryptoki
 internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// A mechanism that signs or verifies, with its parameter and key.
 struct SignatureScheme: Sendable {
@@ -74,11 +73,11 @@ struct SignatureScheme: Sendable {
 
     // MARK: Signing
 
-    /// The private key's action to sign.
+    /// The use of the private key to sign.
     ///
     /// - Parameter input: the data to sign, or its digest where ``digest`` is set.
     /// - Throws: `CKR_DATA_LEN_RANGE`.
-    func action(for input: [UInt8]) throws(CryptokiError) -> TokenOperation.Action {
+    func use(for input: [UInt8]) throws(CryptokiError) -> KeyUse {
         switch algorithm {
         case .rsaRaw:
             guard !input.isEmpty, input.count <= keyLength else { throw CryptokiError(CKR_DATA_LEN_RANGE) }

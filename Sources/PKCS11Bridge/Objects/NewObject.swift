@@ -1,6 +1,5 @@
 internal import KeychainModel
 internal import CCryptoki
-internal import KeychainHost
 internal import SecureBytes
 internal import SystemCrypto
 

@@ -1,7 +1,6 @@
 internal import KeychainModel
 internal import PKCS11Mechanisms
 internal import CCryptoki
-internal import KeychainHost
 internal import SystemCrypto
 
 /// The kind of a secret key, and its uses.

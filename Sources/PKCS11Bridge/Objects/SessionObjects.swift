@@ -1,6 +1,5 @@
 internal import KeychainModel
 internal import CCryptoki
-internal import KeychainHost
 internal import SystemCrypto
 
 // Session objects, which end with their session. PKCS #11 §3.4.

@@ -1,7 +1,6 @@
 internal import CCryptoki
 package import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// The course of an operation that a program has begun: in one call or in parts, which are not mixed. PKCS #11 §5.8 to
 /// §5.14.
@@ -220,7 +219,7 @@ struct CipherOperation: ~Copyable {
     /// - Parameter perform: uses the private key.
     /// - Throws: `CKR_ENCRYPTED_DATA_LEN_RANGE`, `CKR_ENCRYPTED_DATA_INVALID`.
     mutating func decrypt(
-        rest: [UInt8], _ perform: (TokenOperation.Action, borrowing Secret?) throws(CryptokiError) -> Secret
+        rest: [UInt8], _ perform: (KeyUse, borrowing Secret?) throws(CryptokiError) -> Secret
     ) throws(CryptokiError) -> Secret {
         do throws(CryptokiError) {
             if let output = try cipher?.finish(rest.span) { return output }
@@ -229,10 +228,10 @@ struct CipherOperation: ~Copyable {
             throw error.ofCiphertext
         }
         guard let scheme else { throw Cryptoki.notBegun }
-        let action = try scheme.action(for: input.taken())
+        let use = try scheme.use(for: input.taken())
         let pin = pin.take()
         do throws(CryptokiError) {
-            return try perform(action, pin)
+            return try perform(use, pin)
         } catch {
             guard error.code == CKR_DATA_INVALID else { throw error }
             throw CryptokiError(CKR_ENCRYPTED_DATA_INVALID, error.reason)

@@ -1,11 +1,8 @@
-internal import HostAPI
 internal import KeychainModel
 package import CCryptoki
-internal import KeychainHost
 internal import SecureBytes
 internal import Synchronization
 internal import SystemCrypto
-internal import TokenKit
 
 /// A program's session with a token. Its calls are made one after the other, in parallel with those of other sessions.
 final class PKCS11Session: Sendable {
@@ -21,7 +18,7 @@ final class PKCS11Session: Sendable {
     /// A use of a key for which a person cancelled the prompt, and the time.
     private struct CanceledUse {
         let key: ObjectName
-        let action: TokenOperation.Action
+        let use: KeyUse
         let time: ContinuousClock.Instant
     }
 
@@ -46,25 +43,25 @@ final class PKCS11Session: Sendable {
     ///
     /// A use that was just cancelled prompts no second time, since OpenSSL repeats a failed ECDSA signature.
     func perform(
-        _ action: TokenOperation.Action, with key: CryptokiObject, pin: borrowing Secret?
+        _ use: KeyUse, with key: CryptokiObject, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret {
         guard let own = key.sessionKey else {
-            if let canceled = canceled.withLock({ $0 }), canceled.key == key.name, canceled.action == action,
+            if let canceled = canceled.withLock({ $0 }), canceled.key == key.name, canceled.use == use,
                 canceled.time.duration(to: .now) < PKCS11Session.memoryOfCanceling
             {
                 throw CryptokiError(CKR_FUNCTION_CANCELED, "the same was canceled a moment ago")
             }
             do throws(CryptokiError) {
-                return try slot.perform(action, with: key, of: generation, pin: pin)
+                return try slot.perform(use, with: key, of: generation, pin: pin)
             } catch {
                 if error.code == CKR_FUNCTION_CANCELED {
-                    canceled.withLock { $0 = CanceledUse(key: key.name, action: action, time: .now) }
+                    canceled.withLock { $0 = CanceledUse(key: key.name, use: use, time: .now) }
                 }
                 throw error
             }
         }
         return try CryptokiError.mappingUse { () throws(KeychainError) in
-            try SoftwareKey(own).perform(action, use: "", authentication: AuthenticationContext(prompter: NoPrompter()))
+            do throws(CryptoError) { return try own.perform(use.step, use.input) } catch { throw KeychainError(error) }
         }
     }
 

@@ -9,9 +9,11 @@ internal import TokenKit
 // Private keys. They are used without presenting a PIN first, and with the PIN of the login where the card asks for it.
 extension CardSlot {
     func perform(
-        _ action: TokenOperation.Action, with key: CryptokiObject, of generation: Int, pin: borrowing Secret?
+        _ use: KeyUse, with key: CryptokiObject, of generation: Int, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret {
-        guard let object = key.name.tokenObject else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
+        guard let object = key.name.tokenObject, let action = TokenOperation.Action(use.step, use.input) else {
+            throw CryptokiError(CKR_KEY_HANDLE_INVALID)
+        }
         let operation = TokenOperation(key: object, action: action, publicKey: key.publicKey?.spki)
         let notice = touchNotice(key.touchUse)
         var once: Secret? =
@@ -21,7 +23,7 @@ extension CardSlot {
             }
         if promptPolicy.asksItself {
             try inSession { state throws(CryptokiError) in _ = try connection(of: generation, &state) }
-            return try performAsking(operation)
+            return try performAsking(operation, to: use.verb)
         }
         return try inSession { state throws(CryptokiError) in
             do throws(CryptokiError) {
@@ -121,7 +123,7 @@ extension CardSlot {
     }
 
     /// Uses a key, for which the module itself asks for the PIN. The card is not held meanwhile.
-    private func performAsking(_ operation: TokenOperation) throws(CryptokiError) -> Secret {
+    private func performAsking(_ operation: TokenOperation, to verb: String) throws(CryptokiError) -> Secret {
         let keychain = TokenKeychain(slot)
         let context = AuthenticationContext(prompter: promptPolicy.prompter)
         return try CryptokiError.mapping { () throws(KeychainError) in
@@ -129,7 +131,7 @@ extension CardSlot {
                 throw KeychainError(.itemNotFound)
             }
             return try key.perform(
-                operation.action, use: promptPolicy.use(operation.action.verb), authentication: context)
+                operation.action, use: promptPolicy.use(verb), authentication: context)
         }
     }
 }

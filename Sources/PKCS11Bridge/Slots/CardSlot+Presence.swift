@@ -1,4 +1,5 @@
 internal import CCryptoki
+internal import CryptokiNames
 internal import Synchronization
 internal import TokenKit
 

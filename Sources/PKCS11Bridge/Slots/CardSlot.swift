@@ -1,3 +1,4 @@
+internal import CryptokiNames
 internal import PKCS11Mechanisms
 internal import CCryptoki
 internal import KeychainHost

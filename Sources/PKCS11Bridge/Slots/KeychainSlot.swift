@@ -1,3 +1,4 @@
+internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
 internal import PKCS11Mechanisms
@@ -203,13 +204,15 @@ final class KeychainSlot: Slot {
     // MARK: Keys
 
     func perform(
-        _ action: TokenOperation.Action, with key: CryptokiObject, of generation: Int, pin: borrowing Secret?
+        _ use: KeyUse, with key: CryptokiObject, of generation: Int, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret {
         try requireFile()
-        guard case .item(_, let reference, _) = key.name else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
+        guard case .item(_, let reference, _) = key.name, let action = TokenOperation.Action(use.step, use.input) else {
+            throw CryptokiError(CKR_KEY_HANDLE_INVALID)
+        }
         return try CryptokiError.mappingUse { () throws(KeychainError) in
             guard let key = try keychain.keys(.reference(reference)).first else { throw KeychainError(.itemNotFound) }
-            return try key.perform(action, use: promptPolicy.use(action.verb), authentication: authentication)
+            return try key.perform(action, use: promptPolicy.use(use.verb), authentication: authentication)
         }
     }
 

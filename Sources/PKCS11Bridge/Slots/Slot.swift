@@ -1,8 +1,9 @@
 package import CCryptoki
+package import CryptokiNames
 internal import SecureBytes
 internal import Synchronization
 internal import SystemCrypto
-package import TokenKit
+internal import TokenKit
 
 /// The description of a slot. PKCS #11 §3.2, `CK_SLOT_INFO`.
 package struct SlotInfo: Sendable {
@@ -102,7 +103,7 @@ protocol Slot: AnyObject, Sendable {
     ///   - pin: the PIN that was given for this one use.
     /// - Throws: `CKR_DEVICE_REMOVED` where that token is out.
     func perform(
-        _ action: TokenOperation.Action, with key: CryptokiObject, of generation: Int, pin: borrowing Secret?
+        _ use: KeyUse, with key: CryptokiObject, of generation: Int, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret
 
     /// The bytes of a secret key of the token, for its use, even where they must not be revealed.

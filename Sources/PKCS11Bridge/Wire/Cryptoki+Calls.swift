@@ -1,8 +1,8 @@
+internal import CryptokiNames
 internal import PKCS11Mechanisms
 internal import CCryptoki
 package import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 package import Wire
 
 /// The answer to a call, and the secrets of its message.

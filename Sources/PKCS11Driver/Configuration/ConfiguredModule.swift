@@ -1,3 +1,4 @@
+internal import CryptokiNames
 internal import Platform
 internal import TokenKit
 

@@ -1,3 +1,4 @@
+internal import CryptokiNames
 internal import SecureBytes
 internal import Synchronization
 internal import TokenKit

@@ -1,3 +1,4 @@
+package import CryptokiNames
 package import TokenKit
 
 extension PKCS11URI {

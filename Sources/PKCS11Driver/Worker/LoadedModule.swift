@@ -1,5 +1,6 @@
 internal import CCryptoki
 internal import CP11Kit
+internal import CryptokiNames
 internal import Glibc
 internal import SecureBytes
 internal import TokenKit

@@ -1,3 +1,4 @@
+public import CryptokiNames
 public import SecureBytes
 
 /// A place for a token, with the token's operations.

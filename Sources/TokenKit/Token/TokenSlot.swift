@@ -1,3 +1,4 @@
+public import CryptokiNames
 internal import Glibc
 public import SecureBytes
 internal import Synchronization

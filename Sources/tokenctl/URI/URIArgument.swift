@@ -1,3 +1,4 @@
+internal import CryptokiNames
 internal import Glibc
 internal import KeychainHost
 internal import PKCS11Driver

@@ -1,3 +1,4 @@
+import CryptokiNames
 import HostAPI
 import KeychainHost
 import KeychainModel

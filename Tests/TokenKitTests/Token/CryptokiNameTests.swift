@@ -1,3 +1,4 @@
+import CryptokiNames
 import Testing
 
 @testable import TokenKit

@@ -1,3 +1,4 @@
+import CryptokiNames
 import Glibc
 import SecureBytes
 import Synchronization

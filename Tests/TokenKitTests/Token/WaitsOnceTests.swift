@@ -1,3 +1,4 @@
+import CryptokiNames
 import Synchronization
 import Testing
 

@@ -1,5 +1,3 @@
-internal import SecureBytes
-
 /// The name of a token in PKCS #11: the fields of `CK_TOKEN_INFO` (§3.2) that tell tokens apart.
 ///
 /// The module that shows tokens and the URIs (RFC 7512) that name them both use it.
@@ -15,19 +13,6 @@ package struct CryptokiTokenName: Hashable, Sendable {
         self.manufacturer = CryptokiText.cut(manufacturer, to: 32)
         self.model = CryptokiText.cut(model, to: 16)
         self.serialNumber = CryptokiText.cut(serialNumber, to: 16)
-    }
-
-    /// The name of a card.
-    package init(_ identity: TokenIdentity) {
-        self.init(
-            label: identity.label, manufacturer: identity.manufacturer ?? "", model: identity.model ?? "card",
-            serialNumber: CryptokiTokenName.serialNumber(of: identity))
-    }
-
-    /// At most sixteen characters that tell the card from others, and never change.
-    private static func serialNumber(of identity: TokenIdentity) -> String {
-        if let number = identity.serialNumber, number.utf8.count <= 16 { return number }
-        return String(identity.id.instance.filter { $0 != "-" }.suffix(16))
     }
 }
 
