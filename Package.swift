@@ -152,8 +152,8 @@ let package = Package(
         .target(
             name: "PKCS11Bridge",
             dependencies: [
-                "SecureBytes", "CCryptoki", "CryptokiNames", "HostAPI", "KeychainHost", "KeychainModel",
-                "PKCS11Mechanisms", "SystemCrypto", "TokenKit", "Wire",
+                "SecureBytes", "CCryptoki", "CryptokiNames", "HostAPI", "KeychainModel", "PKCS11Mechanisms",
+                "SystemCrypto", "Wire",
             ],
             swiftSettings: strict),
         .target(name: "Wire", swiftSettings: strict),
@@ -183,7 +183,8 @@ let package = Package(
             name: "tokenctl",
             dependencies: [
                 "SecureBytes", "TokenKit", "SystemCrypto", "PKCS11Driver", "StandardDrivers", "VirtualCard", "HostAPI",
-                "CryptokiNames", "ItemDictionaries", "KeychainHost", "KeychainModel", "Platform", "Wire", argumentParser,
+                "CryptokiNames", "ItemDictionaries", "KeychainHost", "KeychainModel", "Platform", "Wire",
+                argumentParser,
             ],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
 
@@ -222,7 +223,9 @@ let package = Package(
             swiftSettings: test),
         .testTarget(
             name: "HostAPITests",
-            dependencies: ["HostAPI", "KeychainModel", "SecureBytes", "SystemCrypto", "TestSupport", "Wire"],
+            dependencies: [
+                "CryptokiNames", "HostAPI", "KeychainModel", "SecureBytes", "SystemCrypto", "TestSupport", "Wire",
+            ],
             swiftSettings: test),
         .testTarget(
             name: "KeychainStoreTests",
@@ -239,7 +242,8 @@ let package = Package(
         .testTarget(
             name: "KeychainHostTests",
             dependencies: [
-                "SecureBytes", "HostAPI", "ItemDictionaries", "KeychainCalls", "KeychainHost", "KeychainModel",
+                "CryptokiNames", "SecureBytes", "HostAPI", "ItemDictionaries", "KeychainCalls", "KeychainHost",
+                "KeychainModel",
                 "KeychainStore", "PIVDriver", "VirtualCard",
                 "SystemCrypto", "CSQLite", "Wire",
                 "TestSupport",
@@ -264,7 +268,8 @@ let package = Package(
             name: "PKCS11BridgeTests",
             dependencies: [
                 "SecureBytes", "PKCS11Bridge", "PKCS11Mechanisms", "CCryptoki", "CryptokiNames", "HostAPI",
-                "KeychainHost", "KeychainModel", "PIVDriver", "VirtualCard", "SystemCrypto", "TestSupport", "TokenKit", "Wire",
+                "KeychainHost", "KeychainModel", "PIVDriver", "VirtualCard", "SystemCrypto", "TestSupport", "TokenKit",
+                "Wire",
             ],
             swiftSettings: test),
         .testTarget(

@@ -1,7 +1,7 @@
 /// The name of a token in PKCS #11: the fields of `CK_TOKEN_INFO` (§3.2) that tell tokens apart.
 ///
 /// The module that shows tokens and the URIs (RFC 7512) that name them both use it.
-package struct CryptokiTokenName: Hashable, Sendable {
+public struct CryptokiTokenName: Hashable, Sendable {
     package let label: String
     package let manufacturer: String
     package let model: String

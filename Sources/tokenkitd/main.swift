@@ -33,10 +33,12 @@ func fail(_ message: String) -> Never {
     let promptPolicy = PromptPolicy(
         variable: variables["TOKENKIT_PKCS11_PROMPT"], program: peer.program,
         prompter: FirstAvailablePrompter.standard(at: place))
+    let log = Log(isWanted: hello.wantsNotes)
+    let host = Host(
+        forTokensOf: process, prompter: promptPolicy.prompter, touchPrompter: promptPolicy.touchPrompter,
+        knownCards: knownCards, log: { line in log.write(line) })
     return Cryptoki(
-        process, filter: filter, promptPolicy: promptPolicy, knownCards: knownCards,
-        firstHandle: CK_ULONG(hello.firstHandle),
-        log: Log(isWanted: hello.wantsNotes))
+        host, filter: filter, promptPolicy: promptPolicy, firstHandle: CK_ULONG(hello.firstHandle), log: log)
 }
 
 /// The socket that a service manager has made: sd_listen_fds(3).

@@ -1,4 +1,5 @@
 import Foundation
+import CryptokiNames
 import KeychainModel
 import SecureBytes
 import SystemCrypto
@@ -117,6 +118,10 @@ enum MessageSamples {
             requests.append(.perform(KeyRequest(.sign([1]), .aesGCM, with: key)))
             requests += KeyOperation.allCases.map { .isSupported(.encryption(.pkcs1), for: $0, by: key) }
         }
+        var authorized = KeyRequest(.sign([1]), .signature(.ecdsa(nil)), with: object)
+        (authorized.isAuthorized, authorized.isUnwrapping) = (true, true)
+        requests.append(.perform(authorized))
+        requests += tokenRequests
         requests += PreferencesDomain.allCases.map { .keychainChoice(in: $0) }
         requests += CardAdministration.allCases.map { .administer(KeychainIdentifier(rawValue: "piv:0123"), $0) }
         requests.append(.usableCredentials)
@@ -126,6 +131,45 @@ enum MessageSamples {
         requests.append(.exportFile(try exportRequest()))
         requests += ExportRequest.Format.allCases.map { .exportFile(ExportRequest([], as: $0)) }
         return requests
+    }
+
+    private static var tokenRequests: [HostRequest] {
+        let selections: [TokenItemSelection] = [
+            TokenItemSelection([]), TokenItemSelection(.all, cryptokiID: [1], reference: object, data: .possible),
+            TokenItemSelection([.certificates, .secretKeys], cryptokiID: [], data: .known),
+            TokenItemSelection([.publicKeys, .privateKeys], data: .among([local, object])),
+            TokenItemSelection([], data: .among([])),
+        ]
+        return [
+            .places, .awaitPlaces(otherThan: []), .awaitPlaces(otherThan: places), .token(in: "", telling: []),
+            .token(in: "Reader", telling: .all), .logIn(to: "Reader", forOneUse: false),
+            .logIn(to: "/ä.keychain", forOneUse: true), .logOut(of: "Reader"),
+            .changePIN(of: "Reader", from: secret("123456"), to: secret("")),
+        ] + selections.map { .tokenItems(in: "Reader", $0) }
+    }
+
+    static let places = [
+        TokenPlace(
+            .card, at: "Reader", name: "Reader", slotName: CryptokiSlotName(reader: "Reader"),
+            occupancy: TokenPlace.Occupancy(hasToken: true, changeCount: 3)),
+        TokenPlace(
+            .file, at: "/ä.keychain", name: "ä",
+            slotName: CryptokiSlotName(description: "Keychain ä", manufacturer: "tokenkit", number: .max),
+            occupancy: TokenPlace.Occupancy(hasToken: false)),
+    ]
+
+    private static var tokens: [TokenDescription] {
+        var token = TokenDescription(generation: 2, login: 7)
+        token.occupancy = places[0].occupancy
+        token.version = -1
+        token.name = CryptokiTokenName(label: "Ännchen", manufacturer: "", model: "card", serialNumber: "47")
+        token.pin = TokenPIN(
+            isReadOnly: true, needsLogin: true, canAsk: true, triesLeft: 2, maximumTries: 3, lengths: 6...8,
+            version: "5.7.1")
+        token.keyLimits = .unknown
+        var keychain = TokenDescription(generation: 0)
+        keychain.pin = TokenPIN(isReadOnly: false, needsLogin: false, canAsk: false, lengths: 0...0)
+        return [token, keychain, TokenDescription(generation: 0, login: 0)]
     }
 
     private static func explanation(of visits: [Explanation.Visit]) -> Explanation {
@@ -181,7 +225,8 @@ enum MessageSamples {
             credentials: [
                 .init(.pin, Secret(copying: Array("123456".utf8).span)), .init(.password, Secret(capacity: 0) { _ in }),
                 .init(.applicationPassword, Secret(copying: [0].span)),
-            ], authentication: AuthenticationNumber(rawValue: .max), mayUseLastTry: true, timeLimit: .seconds(60)),
+            ], authentication: AuthenticationNumber(rawValue: .max), mayUseLastTry: true, timeLimit: .seconds(60),
+            place: "Desk Reader"),
         RequestContext(questions: .never, timeLimit: .zero),
     ]
 
@@ -256,6 +301,9 @@ enum MessageSamples {
                 ImportedContent(
                     .pkcs12, .items([ImportedItem(item, isNew: true), ImportedItem(named, isNew: false)]))),
         ] + PresenceProof.allCases.map { .presenceProof($0) }
+            .places(Outcome(places, missing: missing)), .places(Outcome([])),
+        ] + PresenceProof.allCases.map { .presenceProof($0) } + tokens.map { .token($0) }
+            + TokenFailure.allCases.map { .failed(KeychainError(.notLoggedIn, failure: $0)) }
     }
 }
 

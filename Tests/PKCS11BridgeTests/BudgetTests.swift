@@ -1,6 +1,7 @@
 import CCryptoki
 import CryptokiNames
 import HostAPI
+import KeychainHost
 import KeychainModel
 import SecureBytes
 import TestSupport

@@ -1,4 +1,5 @@
 import CCryptoki
+import CryptokiNames
 import KeychainHost
 import KeychainModel
 import SystemCrypto

@@ -1,5 +1,6 @@
 import CCryptoki
 import CryptokiNames
+import KeychainHost
 import SystemCrypto
 import TestSupport
 import Testing

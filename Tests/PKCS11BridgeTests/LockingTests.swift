@@ -23,7 +23,7 @@ import TokenKit
 
     /// Makes the module forget the keychain's key, as the end of its time does.
     private func lock(_ session: CK_SESSION_HANDLE) throws {
-        try #require(try cryptoki.session(session).slot as? KeychainSlot).keychain.lock()
+        try module.process.keychain(at: cryptoki.session(session).slot.name).lock()
     }
 
     private func state(_ session: CK_SESSION_HANDLE) throws -> CK_STATE { try cryptoki.sessionInfo(session).state }

@@ -34,7 +34,7 @@ import TokenKit
             })
         process = ProcessKeychains(
             preferences, drivers: { _ in [BadgeDriver()] }, readers: { [BadgeReader(card)] })
-        cryptoki = Cryptoki(process)
+        cryptoki = Cryptoki(Host(forTokensOf: process, prompter: nil, touchPrompter: nil))
         (self.folder, self.card) = (folder, card)
     }
 

@@ -1,4 +1,5 @@
 import CCryptoki
+import CryptokiNames
 import KeychainHost
 import KeychainModel
 import SystemCrypto
@@ -153,7 +154,7 @@ import TokenKit
         let (session, elsewhere) = (try session(), try elsewhere())
         let key = try module.key(session, id)
         let certificate = try module.key(session, id, CKO_CERTIFICATE)
-        try #require(try cryptoki.session(session).slot as? KeychainSlot).keychain.lock()
+        try module.process.keychain(at: cryptoki.session(session).slot.name).lock()
         try destroy(elsewhere, id, CKO_CERTIFICATE)
         #expect(read(session, certificate) == Self.gone)
         #expect(read(session, key) == Self.gone)
@@ -198,7 +199,7 @@ import TokenKit
     @Test func whoChangesNothingHimselfReadsOnlyOnce() throws {
         _ = try addIdentity("anna")
         let session = try session()
-        let slot = try #require(try cryptoki.session(session).slot as? KeychainSlot)
+        let slot = try cryptoki.session(session).slot
         let objects = try module.find(session)
         let before = slot.version
         for _ in 0..<100 { for object in objects { _ = try module.value(session, object, CKA_CLASS) } }

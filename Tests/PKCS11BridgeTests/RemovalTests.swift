@@ -260,28 +260,33 @@ import TokenKit
     /// A token that is a reader and a card in one comes as two events, and a service that ends takes several readers with it.
     @Test(arguments: 1...4, 1...2)
     func whatHappensAtOnceIsToldSlotBySlot(reports: Int, cards: Int) throws {
-        let module = try TestModule(VirtualReader(name: "One"), VirtualReader(name: "Two"))
-        let slots = module.cryptoki.slotList(withToken: false, refreshing: true)
+        let readers = [VirtualReader(name: "One"), VirtualReader(name: "Two")]
         let inserted = try (0..<cards).map { _ in try Cards.plain() }
-        let found = try module.cryptoki.events.next(blocking: true) { _, report in
-            for (reader, card) in zip(module.readers, inserted) { reader.insert(card) }
-            for _ in 0..<reports { report(.serviceAvailable) }
-        }
+        let module = try TestModule(
+            readers[0], readers[1],
+            watchingReaders: { _, report in
+                for (reader, card) in zip(readers, inserted) { reader.insert(card) }
+                for _ in 0..<reports { report(.serviceAvailable) }
+            })
+        let slots = module.cryptoki.slotList(withToken: false, refreshing: true)
+        let found = try module.cryptoki.events.next(blocking: true)
         #expect(found == slots[0])
         if cards == 2 { #expect(try module.cryptoki.waitForSlotEvent(blocking: true) == slots[1]) }
         #expect(returned { _ = try module.cryptoki.waitForSlotEvent(blocking: false) } == CKR_NO_EVENT)
     }
 
     @Test func aWaitGoesOnThroughWhatChangesNoSlot() throws {
-        let module = try TestModule(VirtualReader(name: "One"))
+        let (reader, card) = (VirtualReader(name: "One"), try Cards.plain())
+        let module = try TestModule(
+            reader,
+            watchingReaders: { _, report in
+                report(.serviceAvailable)
+                reader.insert(card)
+                report(.serviceAvailable)
+                report(.serviceAvailable)
+            })
         let slots = module.cryptoki.slotList(withToken: false, refreshing: true)
-        let card = try Cards.plain()
-        let found = try module.cryptoki.events.next(blocking: true) { _, report in
-            report(.serviceAvailable)
-            module.reader.insert(card)
-            report(.serviceAvailable)
-            report(.serviceAvailable)
-        }
+        let found = try module.cryptoki.events.next(blocking: true)
         #expect(found == slots[0])
     }
 

@@ -1,4 +1,5 @@
 import CCryptoki
+import CryptokiNames
 import HostAPI
 import KeychainHost
 import KeychainModel

@@ -1,4 +1,5 @@
 import CCryptoki
+import CryptokiNames
 import KeychainHost
 import KeychainModel
 import PIVDriver
@@ -6,6 +7,7 @@ import SecureBytes
 import Synchronization
 import SystemCrypto
 import TestSupport
+import TokenKit
 import VirtualCard
 
 @testable import PKCS11Bridge
@@ -16,11 +18,13 @@ struct TestModule {
     let readers: [VirtualReader]
     let cryptoki: Cryptoki
     let process: ProcessKeychains
+    let host: Host
 
     /// - Parameter other: a module whose home this one shares, as another program of the same user.
     init(
         _ readers: VirtualReader..., filter: TokenFilter = TokenFilter(), promptPolicy: PromptPolicy = PromptPolicy(),
-        sharing other: TestModule? = nil, knownCards: KnownCards? = nil, log: Log = Log()
+        sharing other: TestModule? = nil, knownCards: KnownCards? = nil, log: Log = Log(),
+        watchingReaders watch: @escaping Host.ReaderWatch = { $0.run($1) }
     ) throws {
         let folder = try other?.folder ?? TemporaryFolder()
         let home = folder.path
@@ -40,7 +44,11 @@ struct TestModule {
                 ]
             },
             readers: { readers })
-        cryptoki = Cryptoki(process, filter: filter, promptPolicy: promptPolicy, knownCards: knownCards, log: log)
+        host = Host(
+            forTokensOf: process, prompter: promptPolicy.prompter, touchPrompter: promptPolicy.touchPrompter,
+            knownCards: knownCards, watchingReaders: watch
+        ) { line in log.write(line) }
+        cryptoki = Cryptoki(host, filter: filter, promptPolicy: promptPolicy, log: log)
     }
 
     /// Makes a keychain of the search list, with the password "open".

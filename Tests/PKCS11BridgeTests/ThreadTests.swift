@@ -1,13 +1,13 @@
 import CCryptoki
 import CryptokiNames
 import Foundation
-import KeychainHost
 import Synchronization
 import TestSupport
 import Testing
 import TokenKit
 import VirtualCard
 
+@testable import KeychainHost
 @testable import PKCS11Bridge
 
 /// Many threads in one module, while cards come and go.
@@ -50,7 +50,7 @@ import VirtualCard
         let module = try TestModule(VirtualReader(card: card))
         let session = try module.session()
         let id = module.slots[0]
-        let slot = try #require(try module.cryptoki.session(session).slot as? CardSlot)
+        let slot = try #require(try module.host.placeTable.place(at: module.reader.name) as? CardPlace)
         let opened = Mutex<CK_RV?>(nil)
         func open() {
             opened.withLock { $0 = nil }
@@ -79,7 +79,7 @@ import VirtualCard
     @Test func theStateOfASessionIsToldWhileTheCardIsBusy() throws {
         let module = try TestModule(VirtualReader(card: try Cards.plain()))
         let session = try module.session(loggedIn: true)
-        let slot = try #require(try module.cryptoki.session(session).slot as? CardSlot)
+        let slot = try #require(try module.host.placeTable.place(at: module.reader.name) as? CardPlace)
         let told = Mutex<CK_STATE?>(nil)
         let isTold = slot.state.withLock { _ in
             Thread {

@@ -32,7 +32,7 @@ import VirtualCard
         let process = ProcessKeychains(
             preferences, drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates)] },
             readers: { [reader] })
-        cryptoki = Cryptoki(process, filter: TokenFilter(), promptPolicy: PromptPolicy())
+        cryptoki = Cryptoki(Host(forTokensOf: process, prompter: nil, touchPrompter: nil))
         let slot = try #require(cryptoki.slotList(withToken: true, refreshing: true).first)
         session = try cryptoki.openSession(slot, flags: CKF_SERIAL_SESSION | CKF_RW_SESSION)
         (self.folder, self.reader) = (folder, reader)

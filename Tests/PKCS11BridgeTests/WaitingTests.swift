@@ -28,7 +28,7 @@ import VirtualCard
         let process = ProcessKeychains(
             preferences, drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates)] },
             readers: { [reader] in [reader] })
-        cryptoki = Cryptoki(process)
+        cryptoki = Cryptoki(Host(forTokensOf: process, prompter: nil, touchPrompter: nil))
         self.folder = folder
         let slot = try #require(cryptoki.slotList(withToken: true, refreshing: true).first)
         session = try cryptoki.openSession(slot, flags: CKF_SERIAL_SESSION | CKF_RW_SESSION)

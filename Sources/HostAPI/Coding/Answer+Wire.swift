@@ -146,26 +146,32 @@ extension HostAnswer: WireValue {
             message.write(15 as UInt8)
             message.write(isSupported)
         case .credentials(let kinds):
-            message.write(24 as UInt8)
+            message.write(16 as UInt8)
             message.write(kinds)
         case .certificates(let certificates):
-            message.write(25 as UInt8)
+            message.write(17 as UInt8)
             message.write(certificates)
         case .verdict(let outcome):
-            message.write(26 as UInt8)
+            message.write(18 as UInt8)
             message.write(outcome)
         case .imported(let content):
-            message.write(27 as UInt8)
+            message.write(19 as UInt8)
             message.write(content)
         case .passwordChange(let change):
-            message.write(28 as UInt8)
+            message.write(20 as UInt8)
             message.write(change)
         case .boundCards(let cards):
-            message.write(29 as UInt8)
+            message.write(21 as UInt8)
             message.write(cards)
         case .backup(let count):
-            message.write(30 as UInt8)
+            message.write(22 as UInt8)
             message.write(count)
+        case .places(let outcome):
+            message.write(23 as UInt8)
+            message.write(outcome)
+        case .token(let description):
+            message.write(24 as UInt8)
+            message.write(description)
         }
     }
 
@@ -186,13 +192,15 @@ extension HostAnswer: WireValue {
         case 13: self = .choice(try message.value())
         case 14: self = .presenceProof(try message.value())
         case 15: self = .supported(try message.flag())
-        case 24: self = .credentials(try message.value())
-        case 25: self = .certificates(try message.value())
-        case 26: self = .verdict(try message.value())
-        case 27: self = .imported(try message.value())
-        case 28: self = .passwordChange(try message.value())
-        case 29: self = .boundCards(try message.value())
-        case 30: self = .backup(try message.value())
+        case 16: self = .credentials(try message.value())
+        case 17: self = .certificates(try message.value())
+        case 18: self = .verdict(try message.value())
+        case 19: self = .imported(try message.value())
+        case 20: self = .passwordChange(try message.value())
+        case 21: self = .boundCards(try message.value())
+        case 22: self = .backup(try message.value())
+        case 23: self = .places(try message.value())
+        case 24: self = .token(try message.value())
         default: throw .malformed
         }
     }

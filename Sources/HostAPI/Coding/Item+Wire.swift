@@ -128,6 +128,8 @@ extension Identity: WireValue {
     }
 }
 
+extension TokenFailure: WireValue {}
+
 extension KeychainError: WireValue {
     func write(to message: inout MessageWriter) {
         message.write(Int(code.rawValue))
@@ -135,6 +137,7 @@ extension KeychainError: WireValue {
         message.write(remedy) { $1.write($0) }
         message.write(key) { $1.write($0) }
         message.write(triesLeft) { $1.write($0) }
+        message.write(failure)
     }
 
     init(from message: inout MessageReader) throws(WireError) {
@@ -143,7 +146,8 @@ extension KeychainError: WireValue {
             ErrSec(rawValue: code), try message.text(),
             remedy: try message.optional { (message) throws(WireError) in try message.text() },
             key: try message.optional { (message) throws(WireError) in try message.text() },
-            triesLeft: try message.optional { (message) throws(WireError) in try message.integer() })
+            triesLeft: try message.optional { (message) throws(WireError) in try message.integer() },
+            failure: try message.optional())
     }
 }
 

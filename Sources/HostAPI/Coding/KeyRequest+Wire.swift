@@ -8,12 +8,16 @@ extension KeyRequest: WireValue {
         message.write(key)
         message.write(algorithm)
         message.write(operation)
+        message.write(isAuthorized)
+        message.write(isUnwrapping)
     }
 
     init(from message: inout MessageReader) throws(WireError) {
         let key = try message.value(Key.self)
         let algorithm = try message.value(KeyAlgorithm.self)
         self.init(try message.value(), algorithm, with: key)
+        isAuthorized = try message.flag()
+        isUnwrapping = try message.flag()
     }
 }
 

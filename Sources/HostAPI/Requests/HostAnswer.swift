@@ -27,4 +27,6 @@ public enum HostAnswer: Sendable, Equatable {
     case certificates([Certificate])
     case verdict(Outcome<CertificateChain.Outcome>)
     case imported(ImportedContent)
+    case places(Outcome<[TokenPlace]>)
+    case token(TokenDescription)
 }

@@ -38,6 +38,13 @@ public enum HostRequest: Sendable, Equatable {
     case judge(ChainRequest)
     case importFile(ImportRequest)
     case exportFile(ExportRequest)
+    case places
+    case awaitPlaces(otherThan: [TokenPlace])
+    case token(in: String, telling: TokenFacts)
+    case tokenItems(in: String, TokenItemSelection)
+    case logIn(to: String, forOneUse: Bool)
+    case logOut(of: String)
+    case changePIN(of: String, from: SharedSecret, to: SharedSecret)
 }
 
 extension KeychainService {
@@ -87,6 +94,13 @@ extension KeychainService {
             case .judge(let request): return .verdict(try judge(request, context))
             case .importFile(let request): return .imported(try importFile(request, context))
             case .exportFile(let request): return .secret(try exportFile(request, context))
+            case .places: return .places(try places(context))
+            case .awaitPlaces(let known): return .places(try awaitPlaces(otherThan: known, context))
+            case .token(let place, let facts): return .token(try token(in: place, telling: facts, context))
+            case .tokenItems(let place, let selection): return .items(try tokenItems(in: place, selection, context))
+            case .logIn(let place, let isForOneUse): try logIn(to: place, forOneUse: isForOneUse, context)
+            case .logOut(let place): try logOut(of: place, context)
+            case .changePIN(let place, let old, let new): try changePIN(of: place, from: old, to: new, context)
             }
             return .done
         } catch {

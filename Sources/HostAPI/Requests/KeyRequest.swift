@@ -26,6 +26,10 @@ public struct KeyRequest: Sendable, Equatable {
     public let key: Key
     public let algorithm: KeyAlgorithm
     public let operation: Operation
+    /// Whether the client has logged in for this one use (``KeychainService/logIn(to:forOneUse:_:)``).
+    public var isAuthorized = false
+    /// Whether the plaintext is a key that is unwrapped: the key's permission for that counts then, and not the one to decrypt.
+    public var isUnwrapping = false
 
     public init(_ operation: Operation, _ algorithm: KeyAlgorithm, with key: Key) {
         self.operation = operation

@@ -244,6 +244,47 @@ public protocol KeychainService: Sendable {
 
     /// The kinds of credentials that the request's authentication context has: given, and not refused. Asks no person.
     func usableCredentials(_ context: RequestContext) throws(KeychainError) -> [CredentialKind]
+    // MARK: Tokens of PKCS #11
+
+    /// The places for tokens: readers in their order, then the files of the search list. Asks no card.
+    func places(_ context: RequestContext) throws(KeychainError) -> Outcome<[TokenPlace]>
+
+    /// The places, once they are others or a card has come or gone. Waits until then, or until the request is cancelled.
+    func awaitPlaces(
+        otherThan known: [TokenPlace], _ context: RequestContext
+    ) throws(KeychainError) -> Outcome<[TokenPlace]>
+
+    /// Facts of the token in a place. Only ``TokenFacts/name``, ``TokenFacts/pin`` and ``TokenFacts/keyLimits`` may
+    /// wait for a card.
+    ///
+    /// - Parameter place: the ``TokenPlace/location``.
+    /// - Throws: `errSecNoSuchKeychain`, where the name or the PIN of a token is wanted that is not there.
+    func token(
+        in place: String, telling facts: TokenFacts, _ context: RequestContext
+    ) throws(KeychainError) -> TokenDescription
+
+    /// The items of a token, of several classes at once. What was read of a card counts for as long as the card stays in, so that a
+    /// further search costs no command.
+    func tokenItems(
+        in place: String, _ selection: TokenItemSelection, _ context: RequestContext
+    ) throws(KeychainError) -> Outcome<[Item]>
+
+    /// Logs in to a token, for this client alone: with the credential that comes along, else by asking. The host keeps the PIN of a card
+    /// for as long as the login lasts, and presents it again where a key needs it.
+    ///
+    /// - Parameter isForOneUse: whether the login is for one use of a key that wants the PIN each time, which a request with
+    ///   ``KeyRequest/isAuthorized`` then makes. An empty PIN stands for that of the login.
+    func logIn(
+        to place: String, forOneUse isForOneUse: Bool, _ context: RequestContext
+    ) throws(KeychainError)
+
+    /// Ends this client's login.
+    func logOut(of place: String, _ context: RequestContext) throws(KeychainError)
+
+    /// Sets a new PIN of a card, or a new password of a keychain, by the old one. Asks no person.
+    func changePIN(
+        of place: String, from old: SharedSecret, to new: SharedSecret, _ context: RequestContext
+    ) throws(KeychainError)
 
     /// Ends an authentication context of this client. Requests that are under way keep it.
     func endAuthentication(_ number: AuthenticationNumber, _ context: RequestContext) throws(KeychainError)
@@ -258,6 +299,15 @@ extension KeychainService {
     public func unlock(_ keychain: KeychainIdentifier, _ context: RequestContext) throws(KeychainError) {
         try unlock(keychain, for: nil, context)
     }
+/// What a front end in the host's own process may ask besides requests.
+package protocol InProcessHost: KeychainService {
+    /// The bytes of a secret key in a file, for its use, even where they must not be revealed. This has no wire form: they leave no process.
+    func keyBytes(
+        of key: PersistentReference, in place: String, _ context: RequestContext
+    ) throws(KeychainError) -> Secret
+
+    /// Ends the client: its waits and logins end, and its cards and files are released.
+    func end()
 }
 
 // MARK: - The typed form

@@ -72,11 +72,14 @@ public struct RequestContext: Sendable, Equatable {
     public var mayUseLastTry: Bool
     /// The time after which the request counts as cancelled, in milliseconds; nil for none.
     public var timeLimit: Duration?
+    /// The one place that the request is about, by its ``TokenPlace/location``: other readers and files are not looked into. Nil for the
+    /// search list.
+    public var place: String?
 
     public init(
         number: RequestNumber? = nil, purpose: String? = nil, questions: Questions = .byHost,
         credentials: [Credential] = [], authentication: AuthenticationNumber? = nil, mayUseLastTry: Bool = false,
-        timeLimit: Duration? = nil
+        timeLimit: Duration? = nil, place: String? = nil
     ) {
         self.number = number
         self.purpose = purpose
@@ -85,5 +88,6 @@ public struct RequestContext: Sendable, Equatable {
         self.authentication = authentication
         self.mayUseLastTry = mayUseLastTry
         self.timeLimit = timeLimit
+        self.place = place
     }
 }

@@ -229,6 +229,46 @@ package struct WireService: KeychainService {
 
     package func exportFile(_ request: ExportRequest, _ context: RequestContext) throws(KeychainError) -> SharedSecret {
         try send(.exportFile(request), context) { if case .secret(let file?) = $0 { file } else { nil } }
+    package func places(_ context: RequestContext) throws(KeychainError) -> Outcome<[TokenPlace]> {
+        try send(.places, context) { if case .places(let outcome) = $0 { outcome } else { nil } }
+    }
+
+    package func awaitPlaces(
+        otherThan known: [TokenPlace], _ context: RequestContext
+    ) throws(KeychainError) -> Outcome<[TokenPlace]> {
+        try send(.awaitPlaces(otherThan: known), context) { if case .places(let outcome) = $0 { outcome } else { nil } }
+    }
+
+    package func token(
+        in place: String, telling facts: TokenFacts, _ context: RequestContext
+    ) throws(KeychainError) -> TokenDescription {
+        try send(.token(in: place, telling: facts), context) {
+            if case .token(let description) = $0 { description } else { nil }
+        }
+    }
+
+    package func tokenItems(
+        in place: String, _ selection: TokenItemSelection, _ context: RequestContext
+    ) throws(KeychainError) -> Outcome<[Item]> {
+        try send(.tokenItems(in: place, selection), context) {
+            if case .items(let outcome) = $0 { outcome } else { nil }
+        }
+    }
+
+    package func logIn(
+        to place: String, forOneUse isForOneUse: Bool, _ context: RequestContext
+    ) throws(KeychainError) {
+        try send(.logIn(to: place, forOneUse: isForOneUse), context) { if case .done = $0 { () } else { nil } }
+    }
+
+    package func logOut(of place: String, _ context: RequestContext) throws(KeychainError) {
+        try send(.logOut(of: place), context) { if case .done = $0 { () } else { nil } }
+    }
+
+    package func changePIN(
+        of place: String, from old: SharedSecret, to new: SharedSecret, _ context: RequestContext
+    ) throws(KeychainError) {
+        try send(.changePIN(of: place, from: old, to: new), context) { if case .done = $0 { () } else { nil } }
     }
 
     package func cancel(_ request: RequestNumber) { tellOfCancellation(request) }

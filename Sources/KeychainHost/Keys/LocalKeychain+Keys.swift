@@ -22,12 +22,11 @@ extension LocalKeychain {
         _ kind: KeyKind, _ attributes: Attributes = [:], privateAttributes: Attributes = [:],
         publicAttributes: Attributes = [:]
     ) throws(KeychainError) -> KeyPair {
-        try LocalKeychain.checkSize(of: kind)
-        let key = try KeychainError.mapping { () throws(CryptoError) in try PrivateKey.generate(kind) }
-        let born = LocalKeychain.history(of: attributes.merging(privateAttributes) { $1 })
-        let publicKey = try add(.publicKey(key.publicKey, attributes.merging(publicAttributes) { $1 }))
+        let halves = try NewItem.generatedKeyPair(
+            kind, attributes, privateAttributes: privateAttributes, publicAttributes: publicAttributes)
+        let publicKey = try add(halves.publicKey)
         do throws(KeychainError) {
-            return KeyPair(privateKey: try add(.privateKey(key, born)), publicKey: publicKey)
+            return KeyPair(privateKey: try add(halves.privateKey), publicKey: publicKey)
         } catch {
             // The error is that of the second half, even if the deletion fails as well.
             _ = try? delete(matching: Query(publicKey.reference))
@@ -81,26 +80,5 @@ extension LocalKeychain {
         guard try items(matching: Query(reference)).found.first?[.isSensitive]?.isTrue == true else { return }
         throw KeychainError(
             .keyIsSensitive, "the key leaves the keychain only encrypted", remedy: "give a password for it")
-    }
-
-    private static func checkSize(of kind: KeyKind) throws(KeychainError) {
-        switch kind {
-        case .rsa(let bits) where KeyType.generatedRSABits ~= bits && bits.isMultiple(of: 8): return
-        case .ecP256, .ecP384, .ecP521, .ed25519, .x25519: return
-        default:
-            throw KeychainError(
-                .keySizeNotAllowed, "keys of kind \(kind) cannot be generated",
-                remedy:
-                    "use RSA of \(KeyType.generatedRSABits.lowerBound) to \(KeyType.generatedRSABits.upperBound) bits, P-256, P-384, P-521, "
-                    + "Ed25519 or X25519")
-        }
-    }
-
-    /// Sets `wasAlwaysSensitive` and `wasNeverExtractable` on generated keys.
-    static func history(of attributes: Attributes) -> Attributes {
-        var attributes = attributes
-        if attributes[.isExtractable]?.isTrue == false { attributes[.wasNeverExtractable] = true }
-        if attributes[.isSensitive]?.isTrue == true { attributes[.wasAlwaysSensitive] = true }
-        return attributes
     }
 }

@@ -9,7 +9,7 @@ extension LocalKeychain {
     public func generateSymmetricKey(
         type: KeyType = .aes, bits: Int = 256, _ attributes: Attributes = [:]
     ) throws(KeychainError) -> Item {
-        try add(.symmetricKey(.generate(type, bits: bits, LocalKeychain.history(of: attributes))))
+        try add(.symmetricKey(.generate(type, bits: bits, NewItem.history(of: attributes))))
     }
 
     /// The symmetric keys that the selector names; none for a public-key hash.

@@ -8,6 +8,8 @@ struct LocalKeychainKey: KeychainKey {
     let keychain: LocalKeychain
     let item: Item
     let publicKey: [UInt8]
+    /// Whether the permission to unwrap keys counts, and not the one to decrypt.
+    var isUnwrapping = false
 
     var keychainName: String { keychain.name }
     var name: String { item.label ?? "key" }
@@ -20,7 +22,8 @@ struct LocalKeychainKey: KeychainKey {
         guard let kind = try? PublicKey(spki: publicKey).kind, let permission = operation.permission else {
             return false
         }
-        return item[permission]?.isTrue != false && kind.offers(algorithm, for: operation)
+        let allows = isUnwrapping ? item[.canUnwrap] ?? item[permission] : item[permission]
+        return allows?.isTrue != false && kind.offers(algorithm, for: operation)
     }
 
     /// A key that asks for each use asks with the use, not ahead.

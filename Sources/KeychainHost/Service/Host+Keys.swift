@@ -5,7 +5,7 @@ public import SystemCrypto
 
 extension Host {
     public func perform(_ request: KeyRequest, _ context: RequestContext) throws(KeychainError) -> SharedSecret {
-        try use(request.key, context) { (key, purpose, authentication) throws(KeychainError) in
+        try use(request.key, context, for: request) { (key, purpose, authentication) throws(KeychainError) in
             try key.perform(request, for: purpose ?? request.standardUse, authentication)
         }
     }
@@ -18,7 +18,7 @@ extension Host {
 
     /// - Parameter body: is given the key, the purpose of the request, and the context that is asked for a PIN or password.
     private func use<Result: Sendable>(
-        _ key: KeyRequest.Key, _ context: RequestContext,
+        _ key: KeyRequest.Key, _ context: RequestContext, for request: KeyRequest? = nil,
         _ body: (UsableKey, _ purpose: String?, AuthenticationContext) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
         switch key {
@@ -29,6 +29,11 @@ extension Host {
                 return try body(key, context.purpose, authentication)
             }
         case .item(let reference):
+            if let place = context.place, reference.itemClass == .key,
+                let result = try usePrivateKey(reference, in: place, context, for: request, body)
+            {
+                return result
+            }
             // An identity on a card may have its key in a file, and the other way round.
             let isOnToken = reference.itemClass == .key ? reference.tokenID != nil : nil
             return try visit(context, onToken: isOnToken) { visit throws(KeychainError) in
@@ -36,6 +41,20 @@ extension Host {
                 try visit.ticket.check()
                 return try body(key, visit.purpose, visit.session.authentication)
             }
+        }
+    }
+}
+
+extension Host {
+    /// Uses a private key of a place, of which nothing is searched; nil where it has no private key of that reference.
+    private func usePrivateKey<Result: Sendable>(
+        _ reference: PersistentReference, in place: String, _ context: RequestContext, for request: KeyRequest?,
+        _ body: (UsableKey, _ purpose: String?, AuthenticationContext) throws(KeychainError) -> Result
+    ) throws(KeychainError) -> Result? {
+        try visit(place: place, context) { (place, ticket, authentication) throws(KeychainError) in
+            guard let key = try place.key(reference, for: request) else { return nil }
+            try ticket.check()
+            return try body(.pair(key), context.purpose, authentication)
         }
     }
 }

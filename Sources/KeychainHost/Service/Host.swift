@@ -2,7 +2,7 @@ public import HostAPI
 public import KeychainModel
 public import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
+package import TokenKit
 
 /// The host as one client sees it: its face over the keychains of a process.
 ///
@@ -13,12 +13,15 @@ public final class Host: KeychainService {
     /// The client's access groups, and the roots that it trusts.
     let client: SearchClient
     /// Asks where a request leaves questions to the host.
-    private let prompter: any Prompter
+    let prompter: any Prompter
     /// Asks where a request leaves questions to its client.
     private let clientPrompter: any Prompter
     let requests = RequestTable()
     private let contexts = AuthenticationTable()
     private let subscriptions: EventSubscriptions
+    let placeTable: PlaceTable
+    /// Reports the events of readers until its monitor is cancelled, on the thread of the request.
+    let watchReaders: ReaderWatch
 
     /// - Parameters:
     ///   - accessGroups: the groups that are open to the client.
@@ -34,16 +37,42 @@ public final class Host: KeychainService {
             clientPrompter: clientPrompter)
     }
 
+    /// Makes the host of a client that uses tokens by PKCS #11, to whom all access groups are open.
+    ///
+    /// - Parameters:
+    ///   - prompter: asks for logins without a PIN; nil for the keys of readers alone.
+    ///   - touchPrompter: tells a person to touch a card; nil for nobody.
+    ///   - knownCards: the facts that all clients of the process have read of cards; nil for a process of one client.
+    ///   - log: is told what happens to logins. No line has a PIN.
+    package convenience init(
+        forTokensOf process: ProcessKeychains, prompter: (any Prompter)?, touchPrompter: (any Prompter)?,
+        knownCards: KnownCards? = nil, watchingReaders watch: @escaping ReaderWatch = { $0.run($1) },
+        log: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        let prompter: any Prompter = prompter ?? NoPrompter(allowsPINPad: true)
+        self.init(
+            of: process, for: SearchClient(accessGroups: .all), prompter: prompter,
+            clientPrompter: NoPrompter(), touchPrompter: touchPrompter, knownCards: knownCards, watchingReaders: watch,
+            log: log)
+    }
+
     init(
         of keychains: any HostedKeychains, for client: SearchClient, prompter: any Prompter,
-        clientPrompter: any Prompter
+        clientPrompter: any Prompter, touchPrompter: (any Prompter)? = nil, knownCards: KnownCards? = nil,
+        watchingReaders watch: @escaping ReaderWatch = { $0.run($1) },
+        log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.keychains = keychains
         self.client = client
         self.prompter = prompter
         self.clientPrompter = clientPrompter
         subscriptions = EventSubscriptions { keychains.watch() }
+        watchReaders = watch
+        let touchPrompter: any Prompter = touchPrompter ?? NoPrompter()
+        placeTable = PlaceTable(keychains) { CardPlace($0, knownCards, touchPrompter, log: log) }
     }
+
+    package typealias ReaderWatch = @Sendable (ReaderMonitor, (ReaderEvent) -> Void) -> Void
 
     // MARK: Requests
 
@@ -62,11 +91,27 @@ public final class Host: KeychainService {
     ) throws(KeychainError) -> Result {
         try requests.run(context) { ticket throws(KeychainError) in
             let authentication = try authentication(context, ticket)
-            let session = try keychains.session(
-                cards: token ?? true, locals: !(token ?? false), for: client, authentication: authentication)
+            let session =
+                if let place = context.place {
+                    try session(at: place, authentication)
+                } else {
+                    try keychains.session(
+                        cards: token ?? true, locals: !(token ?? false), for: client, authentication: authentication)
+                }
             try session.checkEntitled()
             return try body(Visit(session: session, ticket: ticket, purpose: context.purpose))
         }
+    }
+
+    /// The keychain of one place, as if there were no other.
+    private func session(
+        at location: String, _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> KeychainSession {
+        let keychain = try placeTable.place(at: location).keychain
+        return KeychainSession(
+            searchList: SearchList(members: [keychain]), defaultKeychain: keychain,
+            accessGroups: client.accessGroups ?? .all, authentication: authentication,
+            trustAnchors: client.trustAnchors)
     }
 
     /// The authentication context of a request, whose questions end with it.
@@ -82,7 +127,9 @@ public final class Host: KeychainService {
             case .byClient: clientPrompter
             }
         let kept = try contexts.context(of: context) {
-            keychains.authentication(NoPrompter(), lastTry: .keep).rememberingPresence()
+            let made =
+                context.place == nil ? keychains.authentication(NoPrompter(), lastTry: .keep) : AuthenticationContext()
+            return made.rememberingPresence()
         }
         return kept.asking(
             TicketPrompter(ticket: ticket, prompter: prompter), lastTry: context.mayUseLastTry ? .spend : .keep)
@@ -151,7 +198,12 @@ public final class Host: KeychainService {
     public func secret(
         of item: PersistentReference, _ context: RequestContext
     ) throws(KeychainError) -> SharedSecret? {
-        try visit(context, onToken: item.tokenID != nil) { visit throws(KeychainError) in
+        if let place = context.place, item.tokenID != nil {
+            return try visit(place: place, context) { (place, _, _) throws(KeychainError) in
+                try place.content(of: item)
+            }
+        }
+        return try visit(context, onToken: item.tokenID != nil) { visit throws(KeychainError) in
             let item = try visit.session.item(item)
             if let refusal = item.itemClass.refusalToLeave(item.attributes) { throw refusal }
             let use = visit.use("read \(item.itemClass.anyNoun)")

@@ -30,6 +30,12 @@ protocol HostedKeychains: Sendable {
     /// Keeps a keychain that was just created.
     func adopt(_ keychain: LocalKeychain)
 
+    /// The readers, in their order, and the files of the search list, without a look at any card.
+    func presentPlaces() -> Outcome<(cards: [any TokenBackend], files: [LocalKeychain])>
+
+    /// Closes all files and cards.
+    func letGo()
+
     /// A watch over all keychains.
     func watch() -> KeychainWatch
 }
@@ -44,6 +50,19 @@ extension ProcessKeychains: HostedKeychains {
     }
 
     func lockFiles() throws(KeychainError) -> [Missing] { try lockAll().missing }
+
+    /// Cards can be used also with unreadable settings.
+    func presentPlaces() -> Outcome<(cards: [any TokenBackend], files: [LocalKeychain])> {
+        var outcome = Outcome<(cards: [any TokenBackend], files: [LocalKeychain])>(([], []))
+        var present = PresentKeychains(process: self)
+        do throws(KeychainError) { present = try self.present() } catch {
+            outcome.missing.append(Missing(.unreadableKeychain, in: .file, of: "the search list", error))
+            if let cards = try? self.present(locals: false) { present = cards }
+        }
+        outcome.found = (present.tokens.map(\.slot), present.locals)
+        outcome.add(missing: present.missing)
+        return outcome
+    }
 
     func watch() -> KeychainWatch { KeychainWatch(preferences) { self.slot(of: PCSCReader(name: $0)) } }
 }

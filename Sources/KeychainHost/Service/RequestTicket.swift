@@ -8,6 +8,7 @@ final class RequestTicket: Sendable {
     /// Sent once the request is cancelled.
     let signal = Signal()
     private let isCancelled = Atomic(false)
+    private let cancellationHandler = Mutex<(@Sendable () -> Void)?>(nil)
     private let end: ContinuousClock.Instant?
 
     init(_ context: RequestContext) {
@@ -17,6 +18,13 @@ final class RequestTicket: Sendable {
     func cancel() {
         isCancelled.store(true, ordering: .releasing)
         signal.send()
+        cancellationHandler.withLock { $0 }?()
+    }
+
+    /// Has `body` called once the request is cancelled, at once where it is already.
+    func whenCancelled(_ body: @escaping @Sendable () -> Void) {
+        cancellationHandler.withLock { $0 = body }
+        if isCancelled.load(ordering: .acquiring) { body() }
     }
 
     /// - Throws: `errSecUserCanceled` once the request is cancelled or its time is over. It is checked before each step.

@@ -1,5 +1,5 @@
 package import CryptokiNames
-internal import KeychainModel
+package import KeychainModel
 
 // The names of a file's keychain in PKCS #11, for the module that shows it and for URIs that name it.
 extension CryptokiTokenName {

@@ -4,7 +4,9 @@ public import TokenKit
 extension KeychainError {
     /// A card's failure in the keychain's terms (keychain semantics 1.12).
     public init(_ error: TokenError) {
-        self.init(KeychainError.code(for: error.code), error.description, triesLeft: error.triesLeft)
+        self.init(
+            KeychainError.code(for: error.code), error.description, triesLeft: error.triesLeft,
+            failure: TokenFailure(error.code))
     }
 
     private static func code(for code: TokenError.Code) -> ErrSec {
@@ -32,5 +34,37 @@ extension KeychainError {
         case .malformed, .responseTooLarge: .decode
         case .invalidCommand: .param
         }
+    }
+}
+
+extension TokenFailure {
+    init(_ code: TokenError.Code) {
+        self =
+            switch code {
+            case .card(let code): TokenFailure(code)
+            case .unrecognized: .unrecognized
+            case .notFound: .noKey
+            case .unsupported: .notPermitted
+            case .invalidArgument, .decryptionFailed: .invalidInput
+            case .malformed, .pinPadFailed, .notProven: .device
+            case .pinRequired, .notAuthorized: .loginRequired
+            case .pinFormat: .pinFormat
+            case .pinIncorrect, .pinKnownIncorrect: .pinIncorrect
+            case .pinLastTry, .pinBlocked: .pinLocked
+            case .conditionsNotSatisfied: .rejected
+            case .storage: .noMemory
+            }
+    }
+
+    private init(_ code: CardError.Code) {
+        self =
+            switch code {
+            // Without the card service, a reader is a place without a token.
+            case .noCard, .noReader, .serviceUnavailable: .noToken
+            case .removed: .removed
+            case .muteCard: .unrecognized
+            case .cancelled: .cancelled
+            case .responseTooLarge, .malformed, .reset, .communication, .inUse, .accessDenied, .invalidCommand: .device
+            }
     }
 }

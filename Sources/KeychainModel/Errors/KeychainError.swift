@@ -15,16 +15,20 @@ public struct KeychainError: Error, Sendable {
     public let key: String?
     /// The number of tries that a PIN has left, where the failure concerns one and the card told it.
     public let triesLeft: Int?
+    /// The failure of a token, where it was one and PKCS #11 tells more of it than the code does.
+    public let failure: TokenFailure?
 
     /// Makes an error of `code`; the reason defaults to the code's message.
     public init(
-        _ code: ErrSec, _ reason: String? = nil, remedy: String? = nil, key: String? = nil, triesLeft: Int? = nil
+        _ code: ErrSec, _ reason: String? = nil, remedy: String? = nil, key: String? = nil, triesLeft: Int? = nil,
+        failure: TokenFailure? = nil
     ) {
         self.code = code
         self.reason = reason ?? code.message
         self.remedy = remedy
         self.key = key
         self.triesLeft = triesLeft
+        self.failure = failure
     }
 }
 

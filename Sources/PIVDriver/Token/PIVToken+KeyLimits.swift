@@ -1,3 +1,4 @@
+public import SystemCrypto
 public import TokenKit
 
 extension PIVToken {

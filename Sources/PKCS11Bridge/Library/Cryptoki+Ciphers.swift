@@ -176,8 +176,8 @@ extension Cryptoki {
         let key = operation.key
         try session.requireLogin(operation.login, for: key)
         if operation.result == nil {
-            operation.result = try operation.decrypt(rest: ciphertext) { use, pin throws(CryptokiError) in
-                try session.perform(use, with: key, pin: pin)
+            operation.result = try operation.decrypt(rest: ciphertext) { use, isAuthorized throws(CryptokiError) in
+                try session.perform(use, with: key, isAuthorized: isAuthorized)
             }
         }
         let length = operation.outputLength()

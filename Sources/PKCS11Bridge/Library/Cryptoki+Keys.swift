@@ -109,7 +109,10 @@ extension Cryptoki {
         guard wrapped.count == scheme.length else { throw CryptokiError(CKR_WRAPPED_KEY_LEN_RANGE) }
         let invalid = [CKR_ENCRYPTED_DATA_INVALID, CKR_DATA_INVALID].map { ($0, CKR_WRAPPED_KEY_INVALID) }
         let secret = try Cryptoki.renaming(Dictionary(uniqueKeysWithValues: invalid)) {
-            () throws(CryptokiError) in try session.perform(scheme.use(for: wrapped), with: object, pin: nil)
+            () throws(CryptokiError) in
+            var use = try scheme.use(for: wrapped)
+            use.isUnwrapping = true
+            return try session.perform(use, with: object)
         }
         return try addSecretKey(secret, template, in: session, invalid: CKR_WRAPPED_KEY_INVALID)
     }
@@ -148,7 +151,7 @@ extension Cryptoki {
         let count = try template.ulong(CKA_VALUE_LEN).map { Int(clamping: $0) }
         // The data that does not fit the key is the other side's public key, which is in the mechanism's parameter.
         let result = try Cryptoki.renaming([CKR_DATA_INVALID: CKR_MECHANISM_PARAM_INVALID]) {
-            () throws(CryptokiError) in try session.perform(scheme.use, with: object, pin: nil)
+            () throws(CryptokiError) in try session.perform(scheme.use, with: object)
         }
         return try addSecretKey(
             scheme.keyBytes(from: result, count: count), template, in: session, invalid: CKR_TEMPLATE_INCONSISTENT)

@@ -323,7 +323,7 @@ extension Cryptoki {
 
     func requireWritable(_ session: PKCS11Session) throws(CryptokiError) {
         // A card refuses writes in any session, so that this error comes first.
-        if session.slot is CardSlot { throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED) }
+        if session.slot.isCard { throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED) }
         guard session.isWritable else { throw CryptokiError(CKR_SESSION_READ_ONLY) }
     }
 

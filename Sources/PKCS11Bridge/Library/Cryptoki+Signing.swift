@@ -82,12 +82,13 @@ extension Cryptoki {
         var operation = operation
         let (key, scheme) = (operation.key, operation.scheme)
         try session.requireLogin(operation.login, for: key)
-        let pin = operation.pin.take()
         let input = try operation.input.finish()
         switch scheme {
         case .code(let scheme): return Array(input.prefix(scheme.length))
         case .signature(let scheme):
-            return try session.perform(scheme.use(for: input), with: key, pin: pin).copied()
+            return try session.perform(
+                scheme.use(for: input), with: key, isAuthorized: operation.isAuthorized
+            ).copied()
         }
     }
 

@@ -1,5 +1,5 @@
 package import CCryptoki
-internal import TokenKit
+internal import HostAPI
 
 // Slots and tokens: PKCS #11 §5.5.
 extension Cryptoki {
@@ -9,7 +9,7 @@ extension Cryptoki {
         let occupied = slots.map { ($0.id, $0.occupancy) }
         // An event is a difference from the list that the program has been given.
         events.begin(with: occupied)
-        return occupied.filter { !withToken || $0.1.hasCard }.map(\.0)
+        return occupied.filter { !withToken || $0.1.hasToken }.map(\.0)
     }
 
     package func slotInfo(_ slot: CK_SLOT_ID) throws(CryptokiError) -> SlotInfo { try slots.slot(slot).info }

@@ -1,5 +1,5 @@
 package import CCryptoki
-package import KeychainHost
+package import HostAPI
 package import SecureBytes
 internal import Synchronization
 
@@ -25,16 +25,16 @@ package final class Cryptoki: Sendable {
     /// Asks no card, and reads no file.
     ///
     /// - Parameters:
-    ///   - knownCards: the facts that all programs of a host have read of cards; nil for a host of one program.
+    ///   - service: the host as this program sees it; it ends with the module.
     ///   - firstHandle: the number above which all handles are, so that handles of a former host are invalid here.
     package init(
-        _ process: ProcessKeychains, filter: TokenFilter = TokenFilter(), promptPolicy: PromptPolicy = PromptPolicy(),
-        knownCards: KnownCards? = nil, firstHandle: CK_ULONG = 0, log: Log = Log()
+        _ service: any InProcessHost, filter: TokenFilter = TokenFilter(), promptPolicy: PromptPolicy = PromptPolicy(),
+        firstHandle: CK_ULONG = 0, log: Log = Log()
     ) {
         handles = HandleTable(after: firstHandle)
         sessions = Mutex(Sessions(last: firstHandle))
-        slots = SlotTable(process, filter, promptPolicy, knownCards, log)
-        events = SlotEvents(slots)
+        slots = SlotTable(service, filter, promptPolicy, log)
+        events = SlotEvents(slots, service)
         self.log = log
     }
 
@@ -59,6 +59,8 @@ package final class Cryptoki: Sendable {
         guard checkingPresence || session.slot.knownGeneration != session.generation else { return session }
         let generation = try CryptokiError.removed { () throws(CryptokiError) in try session.slot.generation() }
         guard generation == session.generation else {
+            // A card may be put back; a file that another has replaced is gone.
+            guard session.slot.isCard else { throw CryptokiError(CKR_DEVICE_REMOVED, "another file has come") }
             close([session])
             throw CryptokiError(CKR_SESSION_HANDLE_INVALID, "another card has come")
         }
@@ -114,7 +116,7 @@ package final class Cryptoki: Sendable {
         logOutIfUnused(slot)
     }
 
-    private func logOutIfUnused(_ slot: any Slot) {
+    private func logOutIfUnused(_ slot: Slot) {
         slot.sessionGate.withLock {
             let isUsed = sessions.withLock { $0.open.values.contains { $0.slot.id == slot.id } }
             if !isUsed, slot.isLoggedIn { slot.logOut() }
@@ -162,12 +164,12 @@ package final class Cryptoki: Sendable {
         guard session.state.withLock({ $0.signature != nil || $0.decryption != nil }) else {
             throw Cryptoki.nothingToLogInFor
         }
-        var accepted = try session.slot.logInForOneUse(pin)
+        try session.slot.logInForOneUse(pin)
         try session.state.withLock { state throws(CryptokiError) in
             if state.signature != nil {
-                state.signature?.pin = accepted.take()
+                state.signature?.isAuthorized = true
             } else if state.decryption != nil {
-                state.decryption?.pin = accepted.take()
+                state.decryption?.isAuthorized = true
             } else {
                 throw Cryptoki.nothingToLogInFor
             }

@@ -1,9 +1,7 @@
 internal import CryptokiNames
 internal import KeychainModel
 package import CCryptoki
-internal import KeychainHost
 internal import SystemCrypto
-internal import TokenKit
 
 /// The failure of a function: a return value of the standard, and the text for the log.
 package struct CryptokiError: Error, Sendable, CustomStringConvertible {
@@ -26,11 +24,11 @@ package struct CryptokiError: Error, Sendable, CustomStringConvertible {
 }
 
 extension CryptokiError {
-    init(_ error: TokenError) {
-        self.init(CryptokiError.code(for: error.code), error.description)
-    }
-
     init(_ error: KeychainError) {
+        if let failure = error.failure {
+            self.init(CryptokiError.code(for: failure), error.description)
+            return
+        }
         let code =
             switch error.code {
             case .authFailed: CKR_PIN_INCORRECT
@@ -54,19 +52,6 @@ extension CryptokiError {
         self.init(code, error.description)
     }
 
-    /// The error of a question for a PIN that could not be asked, was not answered, or whose answer was wrong.
-    ///
-    /// - Parameter refusal: the card's error for the last answer; nil where no PIN was presented.
-    init(question error: KeychainError, _ refusal: TokenError?) {
-        let code =
-            switch error.code {
-            case .authFailed: refusal.map { CryptokiError.code(for: $0.code) } ?? CKR_PIN_LOCKED
-            case .userCanceled: CKR_FUNCTION_CANCELED
-            default: refusal.map { CryptokiError.code(for: $0.code) } ?? CryptokiError(error).code
-            }
-        self.init(code, error.description)
-    }
-
     /// - Parameter invalid: the code for input that does not fit, which depends on the function.
     init(_ error: CryptoError, invalid: CK_RV = CKR_DATA_INVALID, length: CK_RV = CKR_DATA_LEN_RANGE) {
         let code =
@@ -80,33 +65,25 @@ extension CryptokiError {
         self.init(code, error.description)
     }
 
-    private static func code(for code: TokenError.Code) -> CK_RV {
-        switch code {
-        case .card(let code): self.code(for: code)
-        case .unrecognized: CKR_TOKEN_NOT_RECOGNIZED
-        case .notFound: CKR_KEY_HANDLE_INVALID
-        case .unsupported: CKR_KEY_FUNCTION_NOT_PERMITTED
-        case .invalidArgument, .decryptionFailed: CKR_DATA_INVALID
-        case .malformed, .pinPadFailed, .notProven: CKR_DEVICE_ERROR
-        case .pinRequired: CKR_USER_NOT_LOGGED_IN
-        case .pinFormat: CKR_PIN_LEN_RANGE
-        case .pinIncorrect, .pinKnownIncorrect: CKR_PIN_INCORRECT
-        case .pinLastTry, .pinBlocked: CKR_PIN_LOCKED
-        case .conditionsNotSatisfied: CKR_FUNCTION_REJECTED
-        case .notAuthorized: CKR_USER_NOT_LOGGED_IN
-        case .storage: CKR_DEVICE_MEMORY
-        }
-    }
-
-    private static func code(for code: CardError.Code) -> CK_RV {
-        switch code {
-        // Without the card service, a reader is a slot without a token for every function.
-        case .noCard, .noReader, .serviceUnavailable: CKR_TOKEN_NOT_PRESENT
+    private static func code(for failure: TokenFailure) -> CK_RV {
+        switch failure {
+        case .noToken: CKR_TOKEN_NOT_PRESENT
         case .removed: CKR_DEVICE_REMOVED
-        case .muteCard: CKR_TOKEN_NOT_RECOGNIZED
+        case .unrecognized: CKR_TOKEN_NOT_RECOGNIZED
         case .cancelled: CKR_FUNCTION_CANCELED
-        case .responseTooLarge, .malformed, .reset, .communication, .inUse, .accessDenied, .invalidCommand:
-            CKR_DEVICE_ERROR
+        case .noKey: CKR_KEY_HANDLE_INVALID
+        case .notPermitted: CKR_KEY_FUNCTION_NOT_PERMITTED
+        case .invalidInput: CKR_DATA_INVALID
+        case .device: CKR_DEVICE_ERROR
+        case .loginRequired: CKR_USER_NOT_LOGGED_IN
+        case .alreadyLoggedIn: CKR_USER_ALREADY_LOGGED_IN
+        case .pinFormat: CKR_PIN_LEN_RANGE
+        case .pinCharacters: CKR_PIN_INVALID
+        case .pinIncorrect: CKR_PIN_INCORRECT
+        case .pinLocked: CKR_PIN_LOCKED
+        case .nobodyToAsk: CKR_ARGUMENTS_BAD
+        case .rejected: CKR_FUNCTION_REJECTED
+        case .noMemory: CKR_DEVICE_MEMORY
         }
     }
 
@@ -122,27 +99,29 @@ extension CryptokiError {
         code == CKR_TOKEN_NOT_PRESENT ? CryptokiError(CKR_DEVICE_REMOVED, reason) : self
     }
 
-    /// Runs `body`, which uses a private key: an unfit input is bad data, not a bad attribute, and an absent key was
+    /// Runs `body`, which uses a private key of a session's token: an unfit input is bad data, not a bad attribute, and an absent key was
     /// deleted by another program.
     static func mappingUse<Result: ~Copyable>(
         _ body: () throws(KeychainError) -> Result
     ) throws(CryptokiError) -> Result {
         do throws(KeychainError) { return try body() } catch {
             switch error.code {
-            case .param: throw CryptokiError(CKR_DATA_INVALID, error.description)
-            case .itemNotFound: throw CryptokiError(CKR_KEY_HANDLE_INVALID, error.description)
-            default: throw CryptokiError(error)
+            case .param where error.failure == nil: throw CryptokiError(CKR_DATA_INVALID, error.description)
+            case .itemNotFound where error.failure == nil:
+                throw CryptokiError(CKR_KEY_HANDLE_INVALID, error.description)
+            default: throw CryptokiError(error).inSession
             }
         }
     }
 
-    /// Runs `body`, and converts a token's failure to a return value of the standard.
-    static func mapping<Result: ~Copyable>(
-        _ body: () throws(TokenError) -> Result
+    /// Runs `body` for a session, whose token was there before.
+    static func inSession<Result: ~Copyable>(
+        _ body: () throws(KeychainError) -> Result
     ) throws(CryptokiError) -> Result {
-        do throws(TokenError) { return try body() } catch { throw CryptokiError(error) }
+        do throws(KeychainError) { return try body() } catch { throw CryptokiError(error).inSession }
     }
 
+    /// Runs `body`, and converts its failure to a return value of the standard.
     static func mapping<Result: ~Copyable>(
         _ body: () throws(KeychainError) -> Result
     ) throws(CryptokiError) -> Result {

@@ -1,5 +1,4 @@
 package import HostAPI
-internal import KeychainHost
 
 /// The treatment of PINs and logins that depends on the program.
 package struct PromptPolicy: Sendable {
@@ -7,11 +6,11 @@ package struct PromptPolicy: Sendable {
     /// time. For programs that cannot ask at the right moment, such as `ssh-agent`.
     package let asksItself: Bool
 
-    /// The prompter for logins without a PIN, and for the module's own questions.
-    package let prompter: any Prompter
+    /// The prompter for logins without a PIN, and for the module's own questions; nil where only the keys of a reader may be used.
+    package let prompter: (any Prompter)?
 
     /// Tells a person to touch the card, also where the program asks for PINs itself.
-    package let touchPrompter: any Prompter
+    package let touchPrompter: (any Prompter)?
 
     /// Whether only the first token of the list says that it wants a login. For programs that have one password, and give up at a
     /// second token.
@@ -22,7 +21,7 @@ package struct PromptPolicy: Sendable {
 
     package init(
         asksItself: Bool = false, logsInOnce: Bool = false, program: String? = nil,
-        prompter: any Prompter = NoPrompter(allowsPINPad: true), touchPrompter: (any Prompter)? = nil
+        prompter: (any Prompter)? = nil, touchPrompter: (any Prompter)? = nil
     ) {
         self.program = program
         self.asksItself = asksItself
@@ -48,13 +47,9 @@ package struct PromptPolicy: Sendable {
         self.init(
             asksItself: asks, logsInOnce: PromptPolicy.programsThatLogInOnce.contains(program),
             program: program.isEmpty ? nil : program,
-            prompter: isConfigured ? prompter : NoPrompter(allowsPINPad: true),
-            touchPrompter: isForbidden ? NoPrompter() : prompter)
+            prompter: isConfigured ? prompter : nil, touchPrompter: isForbidden ? nil : prompter)
     }
 
     /// The purpose of a PIN or password, in words that complete "PIN to …".
     func use(_ action: String) -> String { program.map { "\(action) for '\($0)'" } ?? action }
-
-    /// Whether a program may log in without a PIN.
-    var hasProtectedPath: Bool { prompter.canAsk }
 }

@@ -2,7 +2,6 @@ internal import KeychainModel
 internal import PKCS11Mechanisms
 package import CCryptoki
 internal import SystemCrypto
-internal import TokenKit
 
 /// A mechanism of a token, as `C_GetMechanismInfo` describes it.
 package struct Mechanism: Sendable {

@@ -1,10 +1,8 @@
-internal import KeychainHost
 internal import KeychainModel
 internal import PKCS11Mechanisms
 internal import CCryptoki
 internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// The internal name of an object: the same name means the same object, whenever it is found.
 enum ObjectName: Hashable, Sendable {
@@ -16,9 +14,9 @@ enum ObjectName: Hashable, Sendable {
     /// An object that ends with the session of the program that made it.
     case session(Int)
 
-    /// The object's id on its card; nil for an object that is on no card.
-    var tokenObject: TokenObjectID? {
-        if case .item(_, let reference, _) = self { reference.tokenObject } else { nil }
+    /// The item of the object; nil for an object that is no item.
+    var reference: PersistentReference? {
+        if case .item(_, let reference, _) = self { reference } else { nil }
     }
 }
 
@@ -50,14 +48,10 @@ final class CryptokiObject: Sendable {
     /// The mechanisms of a private key.
     let mechanisms: KeyMechanisms
 
-    /// Whether a private key waits for a touch of its card.
-    let touchUse: TokenTraits.TouchUse
-
     init(
         _ name: ObjectName, _ attributes: [CK_ATTRIBUTE_TYPE: [UInt8]], ids: [[UInt8]] = [],
         isPrivate: Bool = false, sensitive: Set<CK_ATTRIBUTE_TYPE> = [], secret: Set<CK_ATTRIBUTE_TYPE> = [],
-        publicKey: PublicKey? = nil, sessionKey: PrivateKey? = nil, mechanisms: KeyMechanisms = KeyMechanisms(),
-        touchUse: TokenTraits.TouchUse = .unknown
+        publicKey: PublicKey? = nil, sessionKey: PrivateKey? = nil, mechanisms: KeyMechanisms = KeyMechanisms()
     ) {
         self.name = name
         self.ids = ids
@@ -67,7 +61,6 @@ final class CryptokiObject: Sendable {
         self.publicKey = publicKey
         self.sessionKey = sessionKey
         self.mechanisms = mechanisms
-        self.touchUse = touchUse
         self.attributes = attributes
     }
 

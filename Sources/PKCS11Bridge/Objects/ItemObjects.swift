@@ -1,9 +1,7 @@
 internal import KeychainModel
 internal import CCryptoki
-internal import KeychainHost
 internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// Makes objects of items of a card or of a keychain in a file.
 ///
@@ -147,14 +145,13 @@ struct ItemObjects {
         content: [UInt8] = [], isPrivate: Bool = false, sensitive: Set<CK_ATTRIBUTE_TYPE> = [],
         secret: Set<CK_ATTRIBUTE_TYPE> = [], publicKey: PublicKey? = nil, mechanisms: KeyMechanisms = KeyMechanisms()
     ) -> CryptokiObject {
-        let name = item.reference.tokenObject?.rawValue ?? Hex.encode(item.reference.encoded())
+        let name = item.reference.objectName ?? Hex.encode(item.reference.encoded())
         let common = ObjectAttributes.storage(
             objectClass, label: names.label(of: item), uniqueID: "\(name)/\(objectClass)", isPrivate: isPrivate,
             isModifiable: !item.isOnToken)
         return CryptokiObject(
             .item(objectClass, item.reference, content: content), common.merging(attributes) { $1 }, ids: ids,
-            isPrivate: isPrivate, sensitive: sensitive, secret: secret, publicKey: publicKey, mechanisms: mechanisms,
-            touchUse: item.tokenTraits?.touchUse ?? .unknown)
+            isPrivate: isPrivate, sensitive: sensitive, secret: secret, publicKey: publicKey, mechanisms: mechanisms)
     }
 }
 

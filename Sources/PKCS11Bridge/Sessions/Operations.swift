@@ -104,8 +104,8 @@ struct SignatureOperation: ~Copyable {
     /// The login in which the operation was begun, and with which it ends.
     let login: Int?
     var input: Input
-    /// The PIN that was given for this one use of the key.
-    var pin: Secret?
+    /// Whether the program has logged in for this one use of the key.
+    var isAuthorized = false
 
     init(
         _ request: MechanismRequest, _ key: CryptokiObject, _ publicKey: PublicKey, login: Int?
@@ -137,7 +137,8 @@ struct CipherOperation: ~Copyable {
     private var input: Input
     /// The collected parts of a plaintext for a key pair.
     private var plaintext: Secret?
-    var pin: Secret?
+    /// Whether the program has logged in for this one use of the key.
+    var isAuthorized = false
     var course = OperationCourse.open
     /// The output, kept until it fits the program's buffer, so that the card is not asked twice.
     var result: Secret?
@@ -219,7 +220,7 @@ struct CipherOperation: ~Copyable {
     /// - Parameter perform: uses the private key.
     /// - Throws: `CKR_ENCRYPTED_DATA_LEN_RANGE`, `CKR_ENCRYPTED_DATA_INVALID`.
     mutating func decrypt(
-        rest: [UInt8], _ perform: (KeyUse, borrowing Secret?) throws(CryptokiError) -> Secret
+        rest: [UInt8], _ perform: (KeyUse, _ isAuthorized: Bool) throws(CryptokiError) -> Secret
     ) throws(CryptokiError) -> Secret {
         do throws(CryptokiError) {
             if let output = try cipher?.finish(rest.span) { return output }
@@ -229,9 +230,8 @@ struct CipherOperation: ~Copyable {
         }
         guard let scheme else { throw Cryptoki.notBegun }
         let use = try scheme.use(for: input.taken())
-        let pin = pin.take()
         do throws(CryptokiError) {
-            return try perform(use, pin)
+            return try perform(use, isAuthorized)
         } catch {
             guard error.code == CKR_DATA_INVALID else { throw error }
             throw CryptokiError(CKR_ENCRYPTED_DATA_INVALID, error.reason)

@@ -7,7 +7,7 @@ internal import SystemCrypto
 /// A program's session with a token. Its calls are made one after the other, in parallel with those of other sessions.
 final class PKCS11Session: Sendable {
     let handle: CK_SESSION_HANDLE
-    let slot: any Slot
+    let slot: Slot
 
     /// The generation of the session's token.
     let generation: Int
@@ -32,7 +32,7 @@ final class PKCS11Session: Sendable {
         var digest: Input?
     }
 
-    init(_ handle: CK_SESSION_HANDLE, _ slot: any Slot, generation: Int, isWritable: Bool) {
+    init(_ handle: CK_SESSION_HANDLE, _ slot: Slot, generation: Int, isWritable: Bool) {
         self.handle = handle
         self.slot = slot
         self.generation = generation
@@ -43,7 +43,7 @@ final class PKCS11Session: Sendable {
     ///
     /// A use that was just cancelled prompts no second time, since OpenSSL repeats a failed ECDSA signature.
     func perform(
-        _ use: KeyUse, with key: CryptokiObject, pin: borrowing Secret?
+        _ use: KeyUse, with key: CryptokiObject, isAuthorized: Bool = false
     ) throws(CryptokiError) -> Secret {
         guard let own = key.sessionKey else {
             if let canceled = canceled.withLock({ $0 }), canceled.key == key.name, canceled.use == use,
@@ -52,7 +52,7 @@ final class PKCS11Session: Sendable {
                 throw CryptokiError(CKR_FUNCTION_CANCELED, "the same was canceled a moment ago")
             }
             do throws(CryptokiError) {
-                return try slot.perform(use, with: key, of: generation, pin: pin)
+                return try slot.perform(use, with: key, isAuthorized: isAuthorized)
             } catch {
                 if error.code == CKR_FUNCTION_CANCELED {
                     canceled.withLock { $0 = CanceledUse(key: key.name, use: use, time: .now) }
@@ -77,7 +77,7 @@ final class PKCS11Session: Sendable {
         throw CryptokiError(present == generation ? CKR_USER_NOT_LOGGED_IN : CKR_DEVICE_REMOVED, "the login is over")
     }
 
-    /// Ends operations with the user's keys, with the PIN that was given for one use, and decrypted data.
+    /// Ends operations with the user's keys, with logins for one use, and decrypted data.
     func endPrivateOperations() {
         state.withLock { state in
             if state.signature?.key.isPrivate == true { state.signature = nil }

@@ -1,6 +1,7 @@
 internal import CryptokiNames
 internal import SecureBytes
 internal import Synchronization
+internal import SystemCrypto
 internal import TokenKit
 
 /// A slot of a module, and the token in it for as long as it stays there and the module's process runs.

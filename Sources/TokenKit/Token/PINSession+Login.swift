@@ -27,10 +27,11 @@ extension PINSession {
         }
     }
 
-    /// Keeps a PIN that the card has just accepted, as that of the login.
+    /// Keeps a PIN that the card has just accepted, as that of the login. During a login, the PIN takes the place of the former one.
     package mutating func beginLogin(with pin: borrowing PIN) {
         let kept = pin.origin == .given ? SharedSecret(pin.secret.clone()) : nil
-        login = .lasting(pin: kept, isFresh: true)
+        let isFresh = if case .lasting(_, let isFresh) = login { isFresh } else { true }
+        login = .lasting(pin: kept, isFresh: isFresh)
     }
 
     /// Notes that a person typed the PIN on the reader again, for one use of a key.

@@ -1,5 +1,6 @@
 public import CryptokiNames
 public import SecureBytes
+public import SystemCrypto
 
 /// A place for a token, with the token's operations.
 ///
@@ -152,7 +153,8 @@ public protocol TokenBackend: AnyObject, Sendable {
 
     // MARK: Login
 
-    /// Keeps a PIN that the token at `insertion` has just accepted (``PINSession/beginLogin(with:)``), unless the token is out.
+    /// Keeps a PIN that the token at `insertion` has just accepted (``PINSession/beginLogin(with:)``), unless the token is out. During a
+    /// login, the PIN takes the place of the former one.
     func beginLogin(with pin: borrowing PIN, at insertion: TokenInsertion)
 
     /// Notes that a person typed the PIN on the reader again, for one use of a key.

@@ -1,4 +1,5 @@
 public import SecureBytes
+public import SystemCrypto
 
 /// The driver of one kind of card.
 public protocol TokenDriver: Sendable {

@@ -1,5 +1,6 @@
 public import SecureBytes
 internal import Synchronization
+public import SystemCrypto
 
 // A card in a reader as a token: each call is one transaction.
 extension TokenSlot: TokenBackend {

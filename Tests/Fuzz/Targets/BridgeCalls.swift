@@ -77,7 +77,7 @@ private struct ClientHost {
             }, readers: { [reader] })
         _ = try preferences.create(
             "login", password: Secret(copying: Array(BridgeCalls.pin.utf8).span), cost: ScryptCost(n: 2, r: 1, p: 1))
-        cryptoki = Cryptoki(process)
+        cryptoki = Cryptoki(Host(forTokensOf: process, prompter: nil, touchPrompter: nil))
         slots = cryptoki.slotList(withToken: true, refreshing: true).map { UInt($0) }
         self.folder = folder
     }

@@ -31,6 +31,14 @@ private struct FixedKeychains: HostedKeychains {
 
     func lockFiles() throws(KeychainError) -> [Missing] { [] }
 
+    func presentPlaces() -> Outcome<(cards: [any TokenBackend], files: [LocalKeychain])> {
+        let members = all.searchList.members
+        return Outcome(
+            (members.compactMap { ($0 as? TokenKeychain)?.slot }, members.compactMap { $0 as? LocalKeychain }))
+    }
+
+    func letGo() {}
+
     func watch() -> KeychainWatch {
         KeychainWatch(KeychainPreferences()) { TokenSlot(reader: PCSCReader(name: $0), drivers: []) }
     }

@@ -16,9 +16,3 @@ public struct TokenKeyLimits: Hashable, Sendable {
     /// The keys that any token may have.
     public static let unknown = TokenKeyLimits(rsa: 1024...4096, curves: 256...384, hasCurve25519: true)
 }
-
-extension Token {
-    public var knownKeyLimits: TokenKeyLimits? { nil }
-
-    public mutating func keyLimits(_ card: inout CardTransaction) throws(TokenError) -> TokenKeyLimits { .unknown }
-}

@@ -1,17 +1,17 @@
+internal import HostAPI
 internal import KeychainModel
-internal import CCryptoki
-internal import KeychainHost
 internal import SecureBytes
 internal import Synchronization
-internal import SystemCrypto
 internal import TokenKit
 
 // The login, and the PIN that it takes.
-extension CardSlot {
+extension CardPlace {
     var login: Int? {
         let number = currentLogin.load(ordering: .acquiring)
         return number == 0 ? nil : number
     }
+
+    var isLoggedIn: Bool { login != nil }
 
     /// Ends the login where the card was taken out, or the card service was restarted. A card that is in use counts as present.
     func noticeEndOfLogin() {
@@ -25,7 +25,7 @@ extension CardSlot {
     /// Ends the login where the time for which its PIN counts is over.
     func noticeTimeOut(_ state: inout State) {
         guard isLoggedIn, slot.loginState == .timedOut else { return }
-        log.write("the user is logged out: the time for which the PIN counts is over (tokenctl card pin timeout)")
+        log("the user is logged out: the time for which the PIN counts is over (tokenctl card pin timeout)")
         endLogin(&state)
     }
 
@@ -36,66 +36,65 @@ extension CardSlot {
         slot.endLogin()
     }
 
-    func logIn(_ pin: consuming Secret?) throws(CryptokiError) {
-        guard pin != nil else { return try logInAsking() }
-        var given = pin
-        try inSession { state throws(CryptokiError) in
+    func logIn(use: String, _ authentication: AuthenticationContext) throws(KeychainError) {
+        guard authentication.hasCredential(.pin) else { return try logInAsking(use, authentication) }
+        try inTurn { state throws(KeychainError) in
             let insertion = try connection(&state)
             try requireLogin(false)
-            guard let secret = given.take() else { return }
-            let pin = PIN(secret)
+            guard let given = authentication.credential(.pin) else { return }
+            let pin = PIN(given)
             try verify(pin, &state)
-            beginLogin(pin, at: insertion, isFromProgram: true, &state)
+            beginLogin(pin, at: insertion, isFromClient: true, &state)
         }
     }
 
     /// Logs in by asking a person, once for all threads that log in at the same time.
-    private func logInAsking() throws(CryptokiError) {
-        try questionGate.withLock { () throws(CryptokiError) in
-            let answer = try askForPIN(to: "log in", loggedIn: false)
-            try inSession { state throws(CryptokiError) in
+    private func logInAsking(_ use: String, _ authentication: AuthenticationContext) throws(KeychainError) {
+        try questionGate.withLock { _ throws(KeychainError) in
+            let answer = try askForPIN(to: use, loggedIn: false, authentication)
+            try inTurn { state throws(KeychainError) in
                 let insertion = try connection(of: answer.generation, &state)
                 // Another thread may have brought the PIN meanwhile.
                 try requireLogin(false)
-                beginLogin(answer.pin, at: insertion, isFromProgram: false, &state)
+                beginLogin(answer.pin, at: insertion, isFromClient: false, &state)
             }
         }
     }
 
-    private func requireLogin(_ isWanted: Bool) throws(CryptokiError) {
+    private func requireLogin(_ isWanted: Bool) throws(KeychainError) {
         guard isLoggedIn != isWanted else { return }
-        throw CryptokiError(isWanted ? CKR_USER_NOT_LOGGED_IN : CKR_USER_ALREADY_LOGGED_IN)
+        throw isWanted ? KeychainError.notLoggedIn : KeychainError.loggedIn
     }
 
     private func beginLogin(
-        _ pin: borrowing PIN, at insertion: TokenInsertion, isFromProgram: Bool, _ state: inout State
+        _ pin: borrowing PIN, at insertion: TokenInsertion, isFromClient: Bool, _ state: inout State
     ) {
         slot.beginLogin(with: pin, at: insertion)
-        state.login.isPINFromProgram = isFromProgram
+        state.login.isPINFromClient = isFromClient
         let number = logins.add(1, ordering: .relaxed).newValue
         currentLogin.store(number, ordering: .releasing)
     }
 
     /// Takes a PIN for one use. An empty one stands for the PIN of the login, so that programs need not keep it: NSS
     /// asks its program for the PIN a second time, and poppler has none to give.
-    func logInForOneUse(_ pin: consuming Secret?) throws(CryptokiError) -> Secret? {
-        guard pin != nil else { return try logInForOneUseAsking() }
-        var given = pin
-        return try inSession { state throws(CryptokiError) -> Secret? in
-            _ = try present(&state)
+    func logInForOneUse(use: String, _ authentication: AuthenticationContext) throws(KeychainError) {
+        guard authentication.hasCredential(.pin) else { return try logInForOneUseAsking(use, authentication) }
+        try inTurn { state throws(KeychainError) in
+            let insertion = try connection(&state)
             try requireLogin(true)
-            guard let secret = given.take() else { return nil }
+            guard let given = authentication.credential(.pin) else { return }
             // The card has accepted this PIN before, and gets it again with the use of the key where necessary.
-            if state.login.isPINFromProgram, let known = loginPIN(), secret.isEmpty || secret.equals(known) {
-                return known
+            if state.login.isPINFromClient, let known = loginPIN(), given.isEmpty || given.equals(known) {
+                return
             }
-            try verify(PIN(secret.clone()), &state)
-            return secret
+            let pin = PIN(given)
+            try verify(pin, &state)
+            slot.beginLogin(with: pin, at: insertion)
         }
     }
 
     /// The PIN of the login; nil where it was typed on the reader.
-    func loginPIN() -> Secret? { CardSlot.clone(slot.loginPIN) }
+    func loginPIN() -> Secret? { CardPlace.clone(slot.loginPIN) }
 
     private static func clone(_ pin: borrowing PIN?) -> Secret? {
         switch pin {
@@ -104,18 +103,20 @@ extension CardSlot {
         }
     }
 
-    private func logInForOneUseAsking() throws(CryptokiError) -> Secret? {
-        let answer = try questionGate.withLock { () throws(CryptokiError) in
-            try askForPIN(to: "use the key once", loggedIn: true)
+    private func logInForOneUseAsking(_ use: String, _ authentication: AuthenticationContext) throws(KeychainError) {
+        let answer = try questionGate.withLock { _ throws(KeychainError) in
+            try askForPIN(to: use, loggedIn: true, authentication)
         }
-        let isTyped = answer.pin.origin == .typed
-        try inSession { state throws(CryptokiError) in
-            _ = try connection(of: answer.generation, &state)
+        try inTurn { state throws(KeychainError) in
+            let insertion = try connection(of: answer.generation, &state)
             try requireLogin(true)
             // A PIN that was typed on the reader is not asked for twice: that the card accepted it suffices.
-            if isTyped { slot.refreshLogin() }
+            if answer.pin.origin == .typed {
+                slot.refreshLogin()
+            } else {
+                slot.beginLogin(with: answer.pin, at: insertion)
+            }
         }
-        return isTyped ? nil : answer.pin.secret.clone()
     }
 
     /// A PIN that the card took.
@@ -125,17 +126,26 @@ extension CardSlot {
         let generation: Int
     }
 
-    /// Asks a person for the PIN, on the reader's keys where it has some, and presents the PIN. Neither the slot's state nor the
+    /// Asks a person for the PIN, on the reader's keys where it has some, and presents the PIN. Neither the place's state nor the
     /// card is held meanwhile.
     ///
     /// - Parameters:
     ///   - use: completes "PIN to …".
-    ///   - loggedIn: whether the user must be logged in, or must not be.
-    private func askForPIN(to use: String, loggedIn: Bool) throws(CryptokiError) -> Answer {
-        let card = try inSession { state throws(CryptokiError) in try cardToAskAbout(loggedIn: loggedIn, &state) }
+    ///   - loggedIn: whether the client must be logged in, or must not be.
+    private func askForPIN(
+        to use: String, loggedIn: Bool, _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> Answer {
+        let card = try inTurn { state throws(KeychainError) in
+            let insertion = try connection(&state)
+            try requireLogin(loggedIn)
+            let hasPINPad = self.hasPINPad(state)
+            guard hasPINPad || authentication.prompter.canAsk else { throw .nobodyToAsk }
+            // The question names the card.
+            _ = try? identity(&state)
+            return (insertion: insertion, generation: generation, hasPINPad: hasPINPad)
+        }
         var question = PINQuestion(
-            .pin, use: promptPolicy.use(use), slot: slot, insertion: card.insertion,
-            authentication: AuthenticationContext(prompter: promptPolicy.prompter))
+            .pin, use: use, slot: slot, insertion: card.insertion, authentication: authentication)
         do throws(KeychainError) {
             let pin = try question.present { (pin, lastTry) throws(TokenError) in
                 try slot.verify(pin, lastTry: lastTry, at: card.insertion)
@@ -147,23 +157,11 @@ extension CardSlot {
             let refusal = question.refusal
             noteAnswer(isPINPadBroken: refusal?.code == .pinPadFailed)
             // Where the card is out, the error says so.
-            try inSession { state throws(CryptokiError) in _ = try connection(of: card.generation, &state) }
-            throw CryptokiError(question: error, refusal)
+            try inTurn { state throws(KeychainError) in _ = try connection(of: card.generation, &state) }
+            if error.code == .userCanceled { throw error }
+            if let refusal { throw error.failing(KeychainError(refusal).failure) }
+            throw error.code == .authFailed ? error.failing(.pinLocked) : error
         }
-    }
-
-    private func cardToAskAbout(
-        loggedIn: Bool, _ state: inout State
-    ) throws(CryptokiError) -> (insertion: TokenInsertion, generation: Int, hasPINPad: Bool) {
-        let insertion = try connection(&state)
-        try requireLogin(loggedIn)
-        let hasPINPad = hasPINPad(state)
-        guard hasPINPad || promptPolicy.hasProtectedPath else {
-            throw CryptokiError(CKR_ARGUMENTS_BAD, "no PIN, and nobody to ask")
-        }
-        // The question names the card.
-        _ = try? identity(&state)
-        return (insertion, knownGeneration, hasPINPad)
     }
 
     private func noteAnswer(isPINPadBroken: Bool) {
@@ -181,7 +179,7 @@ extension CardSlot {
                 try slot.logOut(at: insertion)
             } catch {
                 let later = error.code == .card(.inUse) ? ", which is done as soon as the card is free" : ""
-                log.write("the user is logged out, and the card was not locked\(later): \(error)")
+                log("the user is logged out, and the card was not locked\(later): \(error)")
             }
         }
     }
@@ -200,13 +198,13 @@ extension CardSlot {
         return card.insertion.map { slot.takesTypedPIN(at: $0.waiting(since: state.arrival)) } ?? card.hasPINPad
     }
 
-    /// Drops the known number of tries, for all programs of the host.
+    /// Drops the known number of tries, for all clients of the host.
     func forgetPINStatus(_ state: inout State) {
         state.card?.pinStatus = nil
         knownCards?.forgetPINStatus(name)
     }
 
-    func verify(_ pin: borrowing PIN, _ state: inout State) throws(CryptokiError) {
+    func verify(_ pin: borrowing PIN, _ state: inout State) throws(KeychainError) {
         forgetPINStatus(&state)
         try reading(&state) { (insertion) throws(TokenError) in
             try slot.verify(pin, lastTry: .keep, at: insertion)
@@ -214,30 +212,28 @@ extension CardSlot {
     }
 
     /// The error after the login's PIN was presented again. A wrong PIN ends the login, since another program has changed it.
-    func refused(_ error: CryptokiError, _ state: inout State) -> CryptokiError {
-        guard [CKR_PIN_INCORRECT, CKR_PIN_LOCKED].contains(error.code) else { return error }
+    func refused(_ error: KeychainError, _ state: inout State) -> KeychainError {
+        guard error.failure == .pinIncorrect || error.failure == .pinLocked else { return error }
         endLogin(&state)
-        return CryptokiError(CKR_USER_NOT_LOGGED_IN, "the PIN of the login is no longer right: \(error.reason)")
+        return KeychainError(
+            .notLoggedIn, "the PIN of the login is no longer right: \(error.reason)", failure: .loginRequired)
     }
 
-    func setPIN(from old: consuming Secret?, to new: consuming Secret?) throws(CryptokiError) {
-        guard let old = old.take(), let new = new.take() else {
-            throw CryptokiError(CKR_ARGUMENTS_BAD, "a PIN is missing: nobody is asked for a new one here")
-        }
-        let oldPIN = PIN(old)
-        let newPIN = PIN(new)
-        try inSession { state throws(CryptokiError) in
+    func changePIN(from old: borrowing Secret, to new: borrowing Secret) throws(KeychainError) {
+        let oldPIN = PIN(old.clone())
+        let newPIN = PIN(new.clone())
+        try inTurn { state throws(KeychainError) in
             forgetPINStatus(&state)
-            do throws(CryptokiError) {
+            do throws(KeychainError) {
                 try reading(&state) { (insertion) throws(TokenError) in
                     try slot.change(.pin, from: oldPIN, to: newPIN, lastTry: .keep, at: insertion)
                 }
             } catch {
                 // A PIN of permitted length that was refused unsent has forbidden characters.
                 let lengths = state.card?.pinLengths ?? 0...255
-                guard error.code == CKR_PIN_LEN_RANGE, lengths.contains(oldPIN.count), lengths.contains(newPIN.count)
+                guard error.failure == .pinFormat, lengths.contains(oldPIN.count), lengths.contains(newPIN.count)
                 else { throw error }
-                throw CryptokiError(CKR_PIN_INVALID, error.reason)
+                throw error.failing(.pinCharacters)
             }
         }
     }

@@ -1,21 +1,20 @@
-internal import CCryptoki
-internal import CryptokiNames
+internal import KeychainModel
 internal import Synchronization
 internal import TokenKit
 
-// The present card, and the connection to it, which is made for the first fact that no program of the host has read yet.
-extension CardSlot {
+// The present card, and the connection to it, which is made for the first fact that no client of the host has read yet.
+extension CardPlace {
     /// The present card. Its facts are read again where it is not the last known card.
-    func present(_ state: inout State) throws(CryptokiError) -> Card {
+    func present(_ state: inout State) throws(KeychainError) -> Card {
         if let card = state.card, isIn(card) { return card }
         let previous = state.card
         endLogin(&state)
-        let known = knownCards?.card(in: name, hidesLogin: promptPolicy.asksItself)
+        let known = knownCards?.card(in: name)
         var card: Card
         if let known { card = known } else { card = try read(after: previous, state) }
         if let identity = card.identity, identity.id == previous?.identity?.id {
             if let previous, known == nil {
-                (card.objects, card.readingBegan) = (previous.objects, previous.readingBegan)
+                (card.items, card.keys, card.readingBegan) = (previous.items, previous.keys, previous.readingBegan)
                 card.data = previous.data.withoutContents
             }
         } else {
@@ -32,7 +31,7 @@ extension CardSlot {
     }
 
     /// Connects to the present card. Its identity is read where the previous card's is known, for a comparison.
-    private func read(after previous: Card?, _ state: borrowing State) throws(CryptokiError) -> Card {
+    private func read(after previous: Card?, _ state: borrowing State) throws(KeychainError) -> Card {
         let (occupancy, place) = (slot.occupancy, knownCards?.insertion(name))
         let arrival = try connect(identifying: previous?.identity != nil, state)
         return Card(
@@ -41,68 +40,78 @@ extension CardSlot {
             pinLengths: arrival.facts.pinRules.lengths, data: CardData(possible: arrival.facts.possibleData))
     }
 
-    private func connect(identifying: Bool, _ state: borrowing State) throws(CryptokiError) -> TokenArrival {
-        try CryptokiError.mapping { () throws(TokenError) in
+    private func connect(identifying: Bool, _ state: borrowing State) throws(KeychainError) -> TokenArrival {
+        try KeychainError.mapping { () throws(TokenError) in
             try slot.connect(identifying: identifying, since: state.arrival)
         }
     }
 
     /// A connection to the present card.
-    func connection(_ state: inout State) throws(CryptokiError) -> TokenInsertion {
+    func connection(_ state: inout State) throws(KeychainError) -> TokenInsertion {
         let card = try present(&state)
         if let insertion = card.insertion { return insertion }
         let insertion = try connect(identifying: false, state).insertion
         // The card may have been exchanged meanwhile.
         guard isIn(card) else { return try connection(&state) }
         state.card?.insertion = insertion
-        // Another program has read the card. Its driver finds what it remembers of the card by the identity.
+        // Another client has read the card. Its driver finds what it remembers of the card by the identity.
         if let identity = card.identity { slot.identify(as: identity, at: insertion) }
         return insertion
     }
 
-    /// A connection to a session's card.
+    /// A connection to a card that was in before.
     ///
-    /// - Throws: `CKR_DEVICE_REMOVED` where the card is out, or another is in.
-    func connection(of generation: Int, _ state: inout State) throws(CryptokiError) -> TokenInsertion {
-        let insertion = try CryptokiError.removed { () throws(CryptokiError) in try connection(&state) }
-        guard knownGeneration == generation else { throw CryptokiError(CKR_DEVICE_REMOVED, "another card has come") }
+    /// - Parameter isMeant: whether the present card, which is the first argument, is that card.
+    /// - Throws: a failure of kind ``TokenFailure/removed`` where the card is out, or another is in.
+    func connection(
+        _ state: inout State, if isMeant: (Card?) -> Bool
+    ) throws(KeychainError) -> TokenInsertion {
+        let insertion: TokenInsertion
+        do throws(KeychainError) { insertion = try connection(&state) } catch {
+            throw error.failure == .noToken ? error.failing(.removed) : error
+        }
+        guard isMeant(state.card) else { throw .anotherToken }
         return insertion
+    }
+
+    /// A connection to the card of a generation.
+    func connection(of generation: Int, _ state: inout State) throws(KeychainError) -> TokenInsertion {
+        try connection(&state) { _ in self.generation == generation }
     }
 
     /// The identity of the inserted card.
     ///
     /// - Parameter withPINStatus: whether the remaining tries are read too, in the same transaction: in another one, the card's
     ///   application would have to be confirmed again.
-    /// - Throws: `CKR_TOKEN_NOT_PRESENT` for a card that this copy of the module does not show.
-    func identity(_ state: inout State, withPINStatus: Bool = false) throws(CryptokiError) -> TokenIdentity {
-        var known = try present(&state).identity
-        if known == nil {
-            let (identity, status) = try reading(&state) { (insertion) throws(TokenError) in
-                try slot.identity(at: insertion) {
-                    withPINStatus && filter.wants(card: CryptokiTokenName($0).serialNumber)
-                }
-            }
-            known = identity
-            state.card?.identity = identity
-            if let status { state.card?.pinStatus = (status, .now) }
+    func identity(_ state: inout State, withPINStatus: Bool = false) throws(KeychainError) -> TokenIdentity {
+        if let known = try present(&state).identity { return known }
+        let (identity, status) = try reading(&state) { (insertion) throws(TokenError) in
+            try slot.identity(at: insertion) { _ in withPINStatus }
         }
-        guard let known, filter.wants(card: CryptokiTokenName(known).serialNumber) else {
-            throw CryptokiError(CKR_TOKEN_NOT_PRESENT, "the card in the reader is not shown")
-        }
-        return known
+        state.card?.identity = identity
+        if let status { state.card?.pinStatus = (status, .now) }
+        return identity
     }
 
     /// Runs `body`, which is one call to the inserted card.
     func reading<Result: ~Copyable>(
         _ state: inout State, _ body: (TokenInsertion) throws(TokenError) -> Result
-    ) throws(CryptokiError) -> Result {
+    ) throws(KeychainError) -> Result {
         let insertion = try connection(&state).waiting(since: state.arrival)
-        let result = try CryptokiError.mapping { () throws(TokenError) in try body(insertion) }
+        let result = try KeychainError.mapping { () throws(TokenError) in try body(insertion) }
         // Facts that the call has learned on the way need not be asked for later.
         if let facts = slot.knownFacts(at: insertion) {
             if let keyLimits = facts.keyLimits { state.card?.keyLimits = keyLimits }
             if let version = facts.version { state.card?.version = version }
         }
         return result
+    }
+}
+
+extension KeychainError {
+    static func mapping<Result: ~Copyable>(
+        _ body: () throws(TokenError) -> Result
+    ) throws(KeychainError) -> Result {
+        do throws(TokenError) { return try body() } catch { throw KeychainError(error) }
     }
 }

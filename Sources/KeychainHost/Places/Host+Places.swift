@@ -1,0 +1,104 @@
+public import HostAPI
+public import KeychainModel
+public import SecureBytes
+internal import SystemCrypto
+internal import TokenKit
+
+// Tokens as PKCS #11 has them: places, logins of one client, and the items of a token as it was read.
+extension Host {
+    public func places(_ context: RequestContext) throws(KeychainError) -> Outcome<[TokenPlace]> {
+        try requests.run(context) { _ throws(KeychainError) in presentPlaces() }
+    }
+
+    private func presentPlaces() -> Outcome<[TokenPlace]> {
+        let present = placeTable.present()
+        return Outcome(present.found.map(\.place), missing: present.missing)
+    }
+
+    public func awaitPlaces(
+        otherThan known: [TokenPlace], _ context: RequestContext
+    ) throws(KeychainError) -> Outcome<[TokenPlace]> {
+        try requests.run(context) { ticket throws(KeychainError) in
+            let monitor = ReaderMonitor()
+            ticket.whenCancelled { monitor.cancel() }
+            var present = presentPlaces()
+            guard present.found == known else { return present }
+            watchReaders(monitor) { _ in
+                // Simultaneous events come one by one, even after the monitor was cancelled.
+                guard present.found == known else { return }
+                present = presentPlaces()
+                if present.found != known { monitor.cancel() }
+            }
+            try ticket.check()
+            return present
+        }
+    }
+
+    public func token(
+        in place: String, telling facts: TokenFacts, _ context: RequestContext
+    ) throws(KeychainError) -> TokenDescription {
+        var description = try placeTable.place(at: place).describe(facts)
+        if description.pin?.canAsk == false { description.pin?.canAsk = prompter.canAsk }
+        return description
+    }
+
+    public func tokenItems(
+        in place: String, _ selection: TokenItemSelection, _ context: RequestContext
+    ) throws(KeychainError) -> Outcome<[Item]> {
+        try requests.run(context) { _ throws(KeychainError) in try placeTable.place(at: place).items(selection) }
+    }
+
+    public func logIn(
+        to place: String, forOneUse isForOneUse: Bool, _ context: RequestContext
+    ) throws(KeychainError) {
+        try visit(place: place, context) { (place, ticket, authentication) throws(KeychainError) in
+            if isForOneUse {
+                try place.logInForOneUse(use: context.purpose ?? "use the key once", authentication)
+            } else {
+                try place.logIn(use: context.purpose ?? "log in", authentication)
+            }
+        }
+    }
+
+    public func logOut(of place: String, _ context: RequestContext) throws(KeychainError) {
+        try requests.run(context) { _ throws(KeychainError) in try placeTable.place(at: place).logOut() }
+    }
+
+    public func changePIN(
+        of place: String, from old: SharedSecret, to new: SharedSecret, _ context: RequestContext
+    ) throws(KeychainError) {
+        try requests.run(context) { _ throws(KeychainError) in
+            try placeTable.place(at: place).changePIN(from: old.secret.clone(), to: new.secret.clone())
+        }
+    }
+
+    /// Runs `body` for a request about one place, with the context that asks for it. Other readers and files are not looked into.
+    func visit<Result: Sendable>(
+        place: String, _ context: RequestContext,
+        _ body: (any HostedPlace, RequestTicket, AuthenticationContext) throws(KeychainError) -> Result
+    ) throws(KeychainError) -> Result {
+        try requests.run(context) { ticket throws(KeychainError) in
+            let place = try placeTable.place(at: place)
+            return try body(place, ticket, authentication(context, ticket))
+        }
+    }
+}
+
+extension Host: InProcessHost {
+    package func keyBytes(
+        of key: PersistentReference, in place: String, _ context: RequestContext
+    ) throws(KeychainError) -> Secret {
+        let bytes = try visit(place: place, context) { (place, _, authentication) throws(KeychainError) in
+            guard let file = place as? FilePlace else {
+                throw KeychainError(.itemNotFound, "there are no secret keys on a card", failure: .noKey)
+            }
+            return SharedSecret(try file.keyBytes(key, use: context.purpose ?? "use the key", authentication))
+        }
+        return bytes.secret.clone()
+    }
+
+    package func end() {
+        placeTable.letGo()
+        keychains.letGo()
+    }
+}

@@ -1,0 +1,60 @@
+internal import HostAPI
+internal import KeychainModel
+internal import SecureBytes
+
+/// A place for a token, with the login of one client there.
+///
+/// Calls for one place may wait for its card. Calls for other places do not wait with them.
+protocol HostedPlace: AnyObject, Sendable {
+    /// The place as it is now. Asks no card.
+    var place: TokenPlace { get }
+
+    /// - Throws: a failure of kind ``TokenFailure/noToken`` where a wanted fact is a token's, and there is none.
+    func describe(_ facts: TokenFacts) throws(KeychainError) -> TokenDescription
+
+    func items(_ selection: TokenItemSelection) throws(KeychainError) -> Outcome<[Item]>
+
+    /// Logs in with the credential of the context, else by asking a person.
+    ///
+    /// - Parameter use: the purpose, in words that complete "PIN to …".
+    func logIn(use: String, _ authentication: AuthenticationContext) throws(KeychainError)
+
+    /// Logs in for one use of a key that needs a login each time.
+    func logInForOneUse(use: String, _ authentication: AuthenticationContext) throws(KeychainError)
+
+    func logOut()
+
+    func changePIN(from old: borrowing Secret, to new: borrowing Secret) throws(KeychainError)
+
+    /// A private key, as its item was found.
+    ///
+    /// - Parameter request: the request for the operation; nil for none.
+    /// - Returns: nil where there is no such key, and a search may tell why.
+    func key(_ reference: PersistentReference, for request: KeyRequest?) throws(KeychainError) -> (any KeychainKey)?
+
+    /// The content of a card's data object.
+    func content(of data: PersistentReference) throws(KeychainError) -> SharedSecret?
+
+    /// The token as a member of a search list.
+    var keychain: any Keychain { get }
+
+    /// Ends waits for the token, which could delay its end.
+    func endWaits()
+
+    /// Logs out, and drops all known facts about the token.
+    func letGo()
+}
+
+extension KeychainError {
+    static let noToken = KeychainError(.noSuchKeychain, "there is no token in the place", failure: .noToken)
+    static let anotherToken = KeychainError(.deviceReset, "another card has come", failure: .removed)
+    static let loggedIn = KeychainError(.param, "the client is logged in", failure: .alreadyLoggedIn)
+    static let notLoggedIn = KeychainError(.notLoggedIn, "the client is not logged in", failure: .loginRequired)
+    static let nobodyToAsk = KeychainError(
+        .interactionNotAllowed, "no PIN, and nobody to ask", failure: .nobodyToAsk)
+
+    /// The error as that of another failure.
+    func failing(_ failure: TokenFailure?) -> KeychainError {
+        KeychainError(code, reason, remedy: remedy, key: key, triesLeft: triesLeft, failure: failure)
+    }
+}
