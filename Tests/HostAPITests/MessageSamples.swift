@@ -1,5 +1,5 @@
-import Foundation
 import CryptokiNames
+import Foundation
 import KeychainModel
 import SecureBytes
 import SystemCrypto
@@ -263,7 +263,7 @@ enum MessageSamples {
         unlocking.failures = [error]
         var change = PasswordChange(leftover: error)
         (change.renewed, change.dropped) = (unlocking.cards, [unlocking.cards[1]])
-        return try [
+        var answers: [HostAnswer] = [
             .done, .failed(error), .failed(KeychainError(.param)), .keychains(Outcome([description], missing: missing)),
             .items(Outcome([item, named], missing: missing)), .items(Outcome()),
             .identities(Outcome([Identity(certificate: named, key: item)])), .secret(nil), .secret(secret("")),
@@ -276,37 +276,43 @@ enum MessageSamples {
             .keychain(KeychainDetails(description, settings: KeychainSettings(locksOnSleep: true, lockInterval: 0))),
             .path(""), .path("/ä"), .choice(KeychainChoice(searchList: [], defaultKeychain: nil)),
             .choice(KeychainChoice(searchList: ["a", "b"], defaultKeychain: "a", loginKeychain: "b")),
-            .explanation(explanation(of: [])),
-            .explanation(
-                explanation(of: [
-                    Explanation.Visit(keychain: "login", outcome: .skipped(reason: "why")),
-                    Explanation.Visit(keychain: "", outcome: .failed(reason: "")),
-                    Explanation.Visit(
-                        keychain: "Reader", outcome: .searched(matches: 2), damage: ["x"], question: "PIN",
-                        plan: ["SEARCH", "SCAN"]),
-                ])),
-            .supported(true), .supported(false),
-            .keychain(KeychainDetails(description, unlocking: unlocking)), .boundCards(unlocking.cards),
-            .boundCards([]), .passwordChange(PasswordChange()), .passwordChange(change),
-            .backup(BackupCount(items: 3, leftOut: 1, damaged: 2)),
-            .supported(true), .supported(false), .credentials([]), .credentials(CredentialKind.allCases),
-            .certificates([]), .certificates([certificate()]), .verdict(Outcome(.trusted([certificate()]))),
+        ]
+        let visits = [
+            Explanation.Visit(keychain: "login", outcome: .skipped(reason: "why")),
+            Explanation.Visit(keychain: "", outcome: .failed(reason: "")),
+            Explanation.Visit(
+                keychain: "Reader", outcome: .searched(matches: 2), damage: ["x"], question: "PIN",
+                plan: ["SEARCH", "SCAN"]),
+        ]
+        answers += [
+            .explanation(explanation(of: [])), .explanation(explanation(of: visits)), .supported(true),
+            .supported(false), .keychain(KeychainDetails(description, unlocking: unlocking)),
+            .boundCards(unlocking.cards), .boundCards([]), .passwordChange(PasswordChange()), .passwordChange(change),
+            .backup(BackupCount(items: 3, leftOut: 1, damaged: 2)), .credentials([]),
+            .credentials(CredentialKind.allCases), .places(Outcome(places, missing: missing)), .places(Outcome([])),
+        ]
+        answers += PresenceProof.allCases.map { .presenceProof($0) }
+        answers += tokens.map { .token($0) }
+        answers += TokenFailure.allCases.map { .failed(KeychainError(.notLoggedIn, failure: $0)) }
+        return try answers + answersAboutFiles(item, named, missing)
+    }
+
+    private static func answersAboutFiles(
+        _ item: Item, _ named: Item, _ missing: [Missing]
+    ) throws -> [HostAnswer] {
+        let certificate = try certificate()
+        let objects = ImportedContent.Content.objects(
+            [certificate], [try PublicKey(spki: certificate.spki)], privateKeys: [secret("key")])
+        let items = ImportedContent.Content.items([
+            ImportedItem(item, isNew: true), ImportedItem(named, isNew: false),
+        ])
+        return [
+            .certificates([]), .certificates([certificate]), .verdict(Outcome(.trusted([certificate]))),
             .verdict(Outcome(.untrusted(reason: "self-signed", depth: 1), missing: missing)),
-            .imported(
-                ImportedContent(
-                    .pem,
-                    .objects([certificate()], [PublicKey(spki: certificate().spki)], privateKeys: [secret("key")]),
-                    others: ["X509 CRL"])),
-            .imported(
-                ImportedContent(
-                    .pkcs12, .items([ImportedItem(item, isNew: true), ImportedItem(named, isNew: false)]))),
-        ] + PresenceProof.allCases.map { .presenceProof($0) }
-            .places(Outcome(places, missing: missing)), .places(Outcome([])),
-        ] + PresenceProof.allCases.map { .presenceProof($0) } + tokens.map { .token($0) }
-            + TokenFailure.allCases.map { .failed(KeychainError(.notLoggedIn, failure: $0)) }
+            .imported(ImportedContent(.pem, objects, others: ["X509 CRL"])), .imported(ImportedContent(.pkcs12, items)),
+        ]
     }
 }
-
 extension MessageSamples {
     static let questions: [HostQuestion] =
         PromptRequest.Purpose.allCases.map {

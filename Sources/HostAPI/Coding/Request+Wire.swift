@@ -1,7 +1,7 @@
 internal import SystemCrypto
 internal import KeychainModel
-package import SecureBytes
-package import Wire
+internal import SecureBytes
+internal import Wire
 
 extension CardAdministration: WireValue {}
 extension RequestContext.Questions: WireValue {}

@@ -299,6 +299,8 @@ extension KeychainService {
     public func unlock(_ keychain: KeychainIdentifier, _ context: RequestContext) throws(KeychainError) {
         try unlock(keychain, for: nil, context)
     }
+}
+
 /// What a front end in the host's own process may ask besides requests.
 package protocol InProcessHost: KeychainService {
     /// The bytes of a secret key in a file, for its use, even where they must not be revealed. This has no wire form: they leave no process.

@@ -229,6 +229,8 @@ package struct WireService: KeychainService {
 
     package func exportFile(_ request: ExportRequest, _ context: RequestContext) throws(KeychainError) -> SharedSecret {
         try send(.exportFile(request), context) { if case .secret(let file?) = $0 { file } else { nil } }
+    }
+
     package func places(_ context: RequestContext) throws(KeychainError) -> Outcome<[TokenPlace]> {
         try send(.places, context) { if case .places(let outcome) = $0 { outcome } else { nil } }
     }
