@@ -161,7 +161,8 @@ int main(int count, char **arguments) {
     /* All sessions are closed amid a begun signature, or the module is finalised. Later signatures cost one message all the same. */
     for (int round = 0; round < 2; round++) {
         session = open_session();
-        MUST(CKR_OK, p11->C_Login(session, CKU_USER, password, 4));
+        /* At first the other session is still logged in. */
+        MUST(round == 0 ? CKR_USER_ALREADY_LOGGED_IN : CKR_OK, p11->C_Login(session, CKU_USER, password, 4));
         MUST(CKR_OK, p11->C_FindObjectsInit(session, private_keys, 1));
         MUST(CKR_OK, p11->C_FindObjects(session, &key, 1, &found));
         MUST(CKR_OK, p11->C_FindObjectsFinal(session));
