@@ -10,7 +10,7 @@ public enum Executable {
         return path.hasSuffix(deletion) ? String(path.dropLast(deletion.count)) : path
     }
 
-    /// What the kernel appends to the path of a file that is no longer there: proc(5).
+    /// The mark that the kernel appends to the path of a file that was deleted or replaced: proc(5).
     private static let deletion = " (deleted)"
 
     /// The name of the file; empty where it cannot be seen.

@@ -62,7 +62,7 @@ import VirtualCard
         return (unseen, reader.log.count)
     }
 
-    /// Which come on top of a signature's: whether the PIN is forgotten, only the card knows.
+    /// The commands come on top of a signature's. Only the card knows whether it has forgotten the PIN.
     @Test(arguments: [CardProfile.yubiKey57, .generic]) func aLogoutCostsItsSelectionItselfAndTheQueryOfItsEffect(
         profile: CardProfile
     ) throws {

@@ -43,7 +43,7 @@ public struct KeychainDetails: Sendable, Equatable {
     public let otherLocations: [String]
     /// When a file locks by itself; nil for a card, and for a file that cannot be read.
     public let settings: KeychainSettings?
-    /// How a file is opened; nil for a card.
+    /// The password and the cards of a file; nil for a card.
     public let unlocking: UnlockingDetails?
 
     public init(

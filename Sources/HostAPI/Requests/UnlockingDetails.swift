@@ -1,6 +1,6 @@
 public import KeychainModel
 
-/// What opens a keychain in a file. A value that cannot be read is nil, with its error in ``failures``.
+/// The password and the cards that open a keychain in a file. A detail that cannot be read is nil, with its error in ``failures``.
 public struct UnlockingDetails: Sendable, Equatable {
     /// Whether its password is not empty.
     public var hasPassword: Bool?

@@ -301,7 +301,7 @@ extension KeychainService {
     }
 }
 
-/// What a front end in the host's own process may ask besides requests.
+/// The face of a host in the same process: the requests, and calls that have no wire form.
 package protocol InProcessHost: KeychainService {
     /// The bytes of a secret key in a file, for its use, even where they must not be revealed. This has no wire form: they leave no process.
     func keyBytes(

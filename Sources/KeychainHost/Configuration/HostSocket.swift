@@ -61,7 +61,7 @@ package enum HostSocket {
         unsafe unlink(path(in: runtime))
     }
 
-    /// What listens at a session's socket.
+    /// The listener at a session's socket.
     package enum Listener: Equatable {
         case none
         /// The process that has made the socket: the host, or a service manager that starts it on demand.

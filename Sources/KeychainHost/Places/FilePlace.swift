@@ -181,7 +181,7 @@ final class FilePlace: HostedPlace {
         if state.withLock({ $0.login }) != nil { logOut() }
     }
 
-    /// The face has no way to tell that an old row is left beside the file; 'tokenctl set-keychain-password' does.
+    /// C_SetPIN has no way to tell that an old row is left beside the file; 'tokenctl set-keychain-password' tells it.
     func changePIN(from old: borrowing Secret, to new: borrowing Secret) throws(KeychainError) {
         guard new.count <= FilePlace.passwordLengths.upperBound else {
             throw KeychainError(.param, "the new password is too long", failure: .pinFormat)

@@ -253,16 +253,16 @@ public final class Host: KeychainService {
             case let file as LocalKeychain:
                 // A login session may have the key: the password that came along would not be checked.
                 if authentication.hasCredential(.password) {
-                    try file.confirmPresence(use: visit.use("unlock it"), authentication: authentication)
+                    try file.confirmPresence(use: visit.use(LocalKeychain.plainUnlock), authentication: authentication)
                 } else {
-                    try file.unlock(use: visit.use("unlock it"), authentication: authentication)
+                    try file.unlock(use: visit.use(LocalKeychain.plainUnlock), authentication: authentication)
                 }
                 if let seconds {
                     try file.shareKeyWithSession(seconds: seconds)
                 } else {
                     try file.shareKeyWithSession()
                 }
-            case let other: try other.unlock(use: visit.use("unlock it"), authentication: authentication)
+            case let other: try other.unlock(use: visit.use(LocalKeychain.plainUnlock), authentication: authentication)
             }
         }
     }

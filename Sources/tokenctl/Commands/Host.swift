@@ -124,7 +124,7 @@ struct HostSession {
 
     var path: String { HostSocket.path(in: runtime) }
 
-    /// What listens on the session's socket.
+    /// The listener at the session's socket.
     var listener: HostSocket.Listener { HostSocket.listener(in: runtime) }
 
     /// The process of a listener that is a host; nil for a service manager.

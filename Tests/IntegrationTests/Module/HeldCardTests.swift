@@ -61,7 +61,7 @@ import VirtualCard
         #expect(Set(result.text.split(separator: "\n")) == Set(listings.map { "\($0): 53 1" }))
     }
 
-    /// Neither "insert the card" nor "the password is wrong": the card is in, and may be the one that is meant.
+    /// The card is in, and may be the one that is meant: "insert the card" or "the password is wrong" would mislead.
     @Test func aCardThatAnotherProgramHoldsIsTheReasonForWhateverNamesItOrIsBoundToIt() throws {
         let folder = try TemporaryFolder()
         let holder = try DaemonWithCard(VirtualCardBuilder(profile: .yubiKey57, fourKeys: .p256).build())

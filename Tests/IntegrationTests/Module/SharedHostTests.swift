@@ -125,7 +125,7 @@ import VirtualCard
         #expect(try host.process == nil)
     }
 
-    /// As many programs wait for a stopped host as the system lets wait, so that one more would be held.
+    /// The host is stopped and its queue is full, so that one more program would wait in connect(2) without end.
     @Test func aHostThatDoesNotAnswerHoldsNoCommandAndIsNotSaidToHaveStopped() throws {
         try host.start()
         let process = try #require(try host.process)
