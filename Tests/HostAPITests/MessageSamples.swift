@@ -160,7 +160,6 @@ enum MessageSamples {
 
     private static var tokens: [TokenDescription] {
         var token = TokenDescription(generation: 2, login: 7)
-        token.occupancy = places[0].occupancy
         token.version = -1
         token.name = CryptokiTokenName(label: "Ännchen", manufacturer: "", model: "card", serialNumber: "47")
         token.pin = TokenPIN(

@@ -70,7 +70,6 @@ extension TokenDescription: WireValue {
     func write(to message: inout MessageWriter) {
         message.write(generation)
         message.write(login) { $1.write($0) }
-        message.write(occupancy)
         message.write(version) { $1.write(Int($0)) }
         message.write(name)
         message.write(pin)
@@ -81,7 +80,6 @@ extension TokenDescription: WireValue {
         self.init(
             generation: try message.integer(),
             login: try message.optional { (message) throws(WireError) in try message.integer() })
-        occupancy = try message.optional()
         version = try message.optional { (message) throws(WireError) in Int64(try message.integer()) }
         name = try message.optional()
         pin = try message.optional()

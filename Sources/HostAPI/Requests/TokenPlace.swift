@@ -44,17 +44,14 @@ public struct TokenFacts: OptionSet, Sendable, Hashable {
         self.rawValue = rawValue
     }
 
-    public static let occupancy = TokenFacts(rawValue: 1)
-    public static let version = TokenFacts(rawValue: 2)
-    /// Whether the login is over, where only a check shows it. A token that is in use counts as present.
-    public static let loginCheck = TokenFacts(rawValue: 4)
+    public static let version = TokenFacts(rawValue: 1)
     /// The name of the token, which has to be there. A card is read for it, and once where it stays in.
-    public static let name = TokenFacts(rawValue: 8)
+    public static let name = TokenFacts(rawValue: 2)
     /// The state of the PIN. Costs no try.
-    public static let pin = TokenFacts(rawValue: 16)
-    public static let keyLimits = TokenFacts(rawValue: 32)
-    public static let login = TokenFacts(rawValue: 64)
-    static let all = TokenFacts(rawValue: 127)
+    public static let pin = TokenFacts(rawValue: 4)
+    public static let keyLimits = TokenFacts(rawValue: 8)
+    public static let login = TokenFacts(rawValue: 16)
+    static let all = TokenFacts(rawValue: 31)
 }
 
 /// The facts of a token, as far as they were wanted.
@@ -63,7 +60,6 @@ public struct TokenDescription: Sendable, Hashable {
     public var generation: Int
     /// The number of this client's login, unique to it; 0 where no login is needed; nil for none, or where it was not wanted.
     public var login: Int?
-    public var occupancy: TokenPlace.Occupancy?
     /// Changes when another program changes the token's items; nil for a token without such a number.
     public var version: Int64?
     public var name: CryptokiTokenName?

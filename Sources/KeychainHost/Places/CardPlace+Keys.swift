@@ -8,15 +8,19 @@ internal import TokenKit
 // Private keys. They are used without presenting a PIN first, and with the PIN of the login where the card asks for it.
 extension CardPlace {
     func key(_ reference: PersistentReference, for request: KeyRequest?) throws(KeychainError) -> (any KeychainKey)? {
-        let item = try inTurn { state throws(KeychainError) -> Item? in
-            if let known = state.card?.keys[reference] { return known }
-            _ = try objects(TokenItemSelection([.privateKeys], reference: reference), &state)
-            return state.card?.keys[reference]
+        try inTurn { state throws(KeychainError) in
+            var item = state.card?.keys[reference]
+            if item == nil {
+                _ = try objects(TokenItemSelection([.privateKeys], reference: reference), &state)
+                item = state.card?.keys[reference]
+            }
+            guard let item, let object = reference.tokenObject else {
+                throw KeychainError(.itemNotFound, "the card has another key in this place", failure: .noKey)
+            }
+            return CardPlaceKey(
+                place: self, generation: generation, item: item, object: object,
+                isAuthorized: request?.isAuthorized == true)
         }
-        guard let item, let object = reference.tokenObject else {
-            throw KeychainError(.itemNotFound, "the card has another key in this place", failure: .noKey)
-        }
-        return CardPlaceKey(place: self, item: item, object: object, isAuthorized: request?.isAuthorized == true)
     }
 
     fileprivate func perform(
@@ -47,7 +51,7 @@ extension CardPlace {
                 authentication.prompter.canAsk || authentication.prompter.allowsPINPad
             else { throw error }
         }
-        let insertion = try inTurn { state throws(KeychainError) in try connection(&state, if: key.isOn) }
+        let insertion = try inTurn { state throws(KeychainError) in try connection(of: key.generation, &state) }
         let wait = touch == .expected ? " (then touch the card)" : ""
         var question = PINQuestion(
             .pin, use: "\(use) with key \(operation.key)\(wait)", slot: slot, insertion: insertion,
@@ -62,7 +66,7 @@ extension CardPlace {
         _ operation: TokenOperation, with key: CardPlaceKey, _ notice: @escaping OperationNotice, _ state: inout State
     ) throws(KeychainError) -> Secret {
         if !key.isAuthorized, let result = try performAtOnce(operation, with: key, notice, &state) { return result }
-        let insertion = try connection(&state, if: key.isOn)
+        let insertion = try connection(of: key.generation, &state)
         // After a restart of the card service, it is unknown whether the PIN was given for this card: the login has ended then.
         guard isLoggedIn else { throw .notLoggedIn }
         let pin = try loginPIN(for: operation, isAuthorized: key.isAuthorized, insertion, &state)
@@ -85,9 +89,9 @@ extension CardPlace {
     ) throws(KeychainError) -> Secret? {
         // The transaction shows whether the card is still in. Asking beforehand would cost a call of the service for each
         // signature.
-        var known = key.isOn(state.card) ? state.card?.insertion : nil
+        var known = key.generation == generation ? state.card?.insertion : nil
         while true {
-            let insertion = if let known { known } else { try connection(&state, if: key.isOn) }
+            let insertion = if let known { known } else { try connection(of: key.generation, &state) }
             do throws(TokenError) {
                 return try slot.perform(operation, at: insertion.waiting(since: state.arrival), notice: notice)
             } catch {
@@ -119,6 +123,8 @@ extension CardPlace {
 /// A private key on the card of a place.
 private struct CardPlaceKey: KeychainKey {
     let place: CardPlace
+    /// The generation of the place in which the key is.
+    let generation: Int
     let item: Item
     let object: TokenObjectID
     /// Whether a login for this one use came before.
@@ -128,9 +134,6 @@ private struct CardPlaceKey: KeychainKey {
     var name: String { object.rawValue }
     var publicKey: [UInt8] { item.der ?? [] }
     var certificate: [UInt8]? { nil }
-
-    /// Whether the key is on a card.
-    func isOn(_ card: CardPlace.Card?) -> Bool { card?.identity?.id.description == item.keychain.rawValue }
 
     func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
         guard let permission = operation.permission else { return false }

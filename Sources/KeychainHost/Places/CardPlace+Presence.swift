@@ -59,24 +59,16 @@ extension CardPlace {
         return insertion
     }
 
-    /// A connection to a card that was in before.
+    /// A connection to the card of a generation.
     ///
-    /// - Parameter isMeant: whether the present card, which is the first argument, is that card.
     /// - Throws: a failure of kind ``TokenFailure/removed`` where the card is out, or another is in.
-    func connection(
-        _ state: inout State, if isMeant: (Card?) -> Bool
-    ) throws(KeychainError) -> TokenInsertion {
+    func connection(of generation: Int, _ state: inout State) throws(KeychainError) -> TokenInsertion {
         let insertion: TokenInsertion
         do throws(KeychainError) { insertion = try connection(&state) } catch {
             throw error.failure == .noToken ? error.failing(.removed) : error
         }
-        guard isMeant(state.card) else { throw .anotherToken }
+        guard self.generation == generation else { throw .anotherToken }
         return insertion
-    }
-
-    /// A connection to the card of a generation.
-    func connection(of generation: Int, _ state: inout State) throws(KeychainError) -> TokenInsertion {
-        try connection(&state) { _ in self.generation == generation }
     }
 
     /// The identity of the inserted card.

@@ -90,13 +90,12 @@ final class CardPlace: HostedPlace {
         TokenPlace(.card, at: name, name: name, slotName: slot.cryptokiName, occupancy: occupancy)
     }
 
-    private var occupancy: TokenPlace.Occupancy {
+    var occupancy: TokenPlace.Occupancy {
         let occupancy = slot.occupancy
         return TokenPlace.Occupancy(hasToken: occupancy.hasCard, changeCount: occupancy.changeCount)
     }
 
     func describe(_ facts: TokenFacts) throws(KeychainError) -> TokenDescription {
-        if facts.contains(.loginCheck) { noticeEndOfLogin() }
         var card: Card?
         if facts.contains(.pin), slot.isInUse, let last = lastSnapshot {
             card = last
@@ -104,7 +103,6 @@ final class CardPlace: HostedPlace {
             card = try atOnce({ state throws(KeychainError) in try read(facts, &state) }, or: { $0 })
         }
         var description = TokenDescription(generation: generation, login: facts.contains(.login) ? login : nil)
-        if facts.contains(.occupancy) { description.occupancy = occupancy }
         description.name = card?.identity.map { CryptokiTokenName($0) }
         if facts.contains(.pin) { description.pin = card?.pin }
         if facts.contains(.keyLimits) {

@@ -40,17 +40,22 @@ final class FilePlace: HostedPlace {
     }
 
     var place: TokenPlace {
-        let (keychain, generation) = state.withLock { ($0.keychain, $0.generation) }
+        let keychain = file
         return TokenPlace(
-            .file, at: path, name: keychain.name, slotName: keychain.cryptokiSlotName,
-            occupancy: TokenPlace.Occupancy(hasToken: keychain.isValid, changeCount: generation))
+            .file, at: path, name: keychain.name, slotName: keychain.cryptokiSlotName, occupancy: occupancy)
     }
+
+    var occupancy: TokenPlace.Occupancy {
+        let (keychain, generation) = state.withLock { ($0.keychain, $0.generation) }
+        return TokenPlace.Occupancy(hasToken: keychain.isValid, changeCount: generation)
+    }
+
+    var generation: Int { state.withLock { $0.generation } }
 
     func describe(_ facts: TokenFacts) throws(KeychainError) -> TokenDescription {
         let (keychain, generation) = state.withLock { ($0.keychain, $0.generation) }
         var description = TokenDescription(generation: generation)
-        if facts.contains(.login) { description.login = login(keychain) }
-        if facts.contains(.occupancy) { description.occupancy = place.occupancy }
+        if facts.contains(.login) { description.login = login }
         if facts.contains(.version) { description.version = keychain.version }
         guard !facts.isDisjoint(with: [.name, .pin]) else { return description }
         try requireFile()
@@ -109,7 +114,9 @@ final class FilePlace: HostedPlace {
     /// Whether there is a password at all.
     private func needsLogin(_ keychain: LocalKeychain) -> Bool { (try? keychain.hasPassword) ?? true }
 
-    private func login(_ keychain: LocalKeychain) -> Int? { madeLogin ?? (needsLogin(keychain) ? nil : 0) }
+    var login: Int? { madeLogin ?? (needsLogin(file) ? nil : 0) }
+
+    func noticeEndOfLogin() {}
 
     /// The number of the present login. It ends with the lock of the keychain: after a time without use, in the
     /// machine's sleep, or by another program.

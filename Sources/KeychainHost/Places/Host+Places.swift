@@ -97,6 +97,8 @@ extension Host: InProcessHost {
         return bytes.secret.clone()
     }
 
+    package func state(of place: String) throws(KeychainError) -> any PlaceState { try placeTable.place(at: place) }
+
     package func end() {
         placeTable.letGo()
         keychains.letGo()

@@ -5,7 +5,7 @@ internal import SecureBytes
 /// A place for a token, with the login of one client there.
 ///
 /// Calls for one place may wait for its card. Calls for other places do not wait with them.
-protocol HostedPlace: AnyObject, Sendable {
+protocol HostedPlace: PlaceState {
     /// The place as it is now. Asks no card.
     var place: TokenPlace { get }
 

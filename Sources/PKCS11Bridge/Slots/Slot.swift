@@ -34,6 +34,7 @@ final class Slot: Sendable {
     let isCard: Bool
     let service: any InProcessHost
     let promptPolicy: PromptPolicy
+    private let state: any PlaceState
     /// The gate at which opening a session waits for a logout that the end of the last session has caused.
     let sessionGate = Gate()
 
@@ -45,10 +46,11 @@ final class Slot: Sendable {
     let hasLoggedIn = Atomic(false)
 
     init(
-        _ id: CK_SLOT_ID, _ place: TokenPlace, _ service: any InProcessHost, _ filter: TokenFilter,
-        _ promptPolicy: PromptPolicy
+        _ id: CK_SLOT_ID, _ place: TokenPlace, _ state: any PlaceState, _ service: any InProcessHost,
+        _ filter: TokenFilter, _ promptPolicy: PromptPolicy
     ) {
         self.id = id
+        self.state = state
         self.service = service
         self.filter = filter
         self.promptPolicy = promptPolicy
@@ -93,9 +95,7 @@ final class Slot: Sendable {
 
     /// Whether the slot has a token, and a count of changes that shows an exchange. Asks no card.
     var occupancy: TokenPlace.Occupancy {
-        guard let occupancy = (try? describe(.occupancy).occupancy) ?? nil else {
-            return TokenPlace.Occupancy(hasToken: false)
-        }
+        let occupancy = state.occupancy
         guard isCard, occupancy.hasToken, !filter.wantsAllCards else { return occupancy }
         return TokenPlace.Occupancy(hasToken: (try? generation()) != nil, changeCount: occupancy.changeCount)
     }
@@ -112,7 +112,7 @@ final class Slot: Sendable {
     func generation() throws(CryptokiError) -> Int { try describeToken().generation }
 
     /// The generation at the last look. Does not wait.
-    var knownGeneration: Int { (try? describe([]).generation) ?? 0 }
+    var knownGeneration: Int { state.generation }
 
     /// A number that changes when another program changes the token's objects; nil for a token without such a number.
     var version: Int64? { isCard ? nil : (try? describe(.version).version) ?? nil }
@@ -169,13 +169,13 @@ final class Slot: Sendable {
         // Nothing is hidden where the host asks by itself.
         let isOpen = promptPolicy.asksItself && !isCard
         if isOpen, !hasLoggedIn.load(ordering: .relaxed) { return 0 }
-        return (try? describe(.login).login) ?? (isOpen ? 0 : nil)
+        return state.login ?? (isOpen ? 0 : nil)
     }
 
     var isLoggedIn: Bool { login != nil }
 
     /// Checks whether the login is over, where only a check shows it. Does not wait for a card.
-    func noticeEndOfLogin() { if isCard { _ = try? describe(.loginCheck) } }
+    func noticeEndOfLogin() { state.noticeEndOfLogin() }
 
     /// - Parameter pin: nil where the host is to ask for it.
     func logIn(_ pin: consuming Secret?) throws(CryptokiError) { try logIn(pin, forOneUse: false, to: "log in") }

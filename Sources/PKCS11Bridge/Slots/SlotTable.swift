@@ -74,11 +74,14 @@ final class SlotTable: Sendable {
         let hasReaders = !found.missing.contains { $0.place == .allCards }
         let shown = found.found.filter { $0.kind == .card ? filter.wantsCards : filter.wants(keychain: $0.name) }
         state.withLock { state in
-            var present = shown.map { place in
+            var present: [CK_SLOT_ID] = []
+            for place in shown {
                 let range = place.kind == .card ? CryptokiSlotName.readers : CryptokiSlotName.keychains
                 let id = SlotTable.id(of: place.location, in: range, among: state.slots)
-                if state.slots[id] == nil { state.slots[id] = Slot(id, place, service, filter, promptPolicy) }
-                return id
+                if state.slots[id] == nil, let itsState = try? service.state(of: place.location) {
+                    state.slots[id] = Slot(id, place, itsState, service, filter, promptPolicy)
+                }
+                if state.slots[id] != nil { present.append(id) }
             }
             if keepingAll { present = state.present + present.filter { !state.present.contains($0) } }
             (state.present, state.hasReaders) = (present, hasReaders || keepingAll && state.hasReaders)
