@@ -14,7 +14,7 @@ extension Host {
         try visit(context, onToken: false) { visit throws(KeychainError) in
             let preferences = keychains.preferences
             let path = if let path { preferences.absolutePath(path) } else { try preferences.defaultKeychain() }
-            return visit.session.details(of: try keychains.keychain(at: path))
+            return visit.session.details(of: try keychains.open(path))
         }
     }
 

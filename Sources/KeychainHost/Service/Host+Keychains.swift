@@ -23,7 +23,7 @@ extension KeychainSession {
     /// - Throws: `errSecItemNotFound`; for a damaged item or one whose card is not inserted, the error that says so.
     func item(_ reference: PersistentReference) throws(KeychainError) -> Item {
         let query = Query(reference)
-        let outcome = try searchList.items(matching: query, for: client)
+        let outcome = try searchList(for: query).items(matching: query, for: client)
         if let item = outcome.found.first { return item }
         // A client may have found it in a keychain that the search list does not have.
         for keychain in openedKeychains() {
@@ -51,7 +51,8 @@ extension KeychainSession {
     /// The item of a key that a reference names directly, or by its identity.
     func keyItem(_ reference: PersistentReference) throws(KeychainError) -> Item {
         guard reference.itemClass == .identity else { return try item(reference) }
-        let outcome = try searchList.identities(matching: Query(reference), for: client)
+        let query = Query(reference)
+        let outcome = try searchList(for: query).identities(matching: query, for: client)
         if let identity = outcome.found.first { return identity.key }
         return try item(reference.retyped(as: .certificate)).withoutKey()
     }

@@ -24,8 +24,8 @@ protocol HostedKeychains: Sendable {
     /// The settings that choose keychains.
     var preferences: KeychainPreferences { get }
 
-    /// The keychain in a file, which stays open.
-    func keychain(at path: String) throws(KeychainError) -> LocalKeychain
+    /// The keychain in a file that the client names. It stays open, and its identifier means this file from now on.
+    func open(_ path: String) throws(KeychainError) -> LocalKeychain
 
     /// Keeps a keychain that was just created.
     func adopt(_ keychain: LocalKeychain)

@@ -9,6 +9,6 @@ extension KeychainSession {
     ///   `errSecDataNotAvailable` for an item on a token, `errSecInteractionNotAllowed` if a password is needed and no
     ///   person can be asked.
     func secret(of item: Item, use: String) throws(KeychainError) -> Secret? {
-        try keychain(item.keychain).secret(of: item, use: use, authentication: authentication)
+        try keychain(of: item).secret(of: item, use: use, authentication: authentication)
     }
 }

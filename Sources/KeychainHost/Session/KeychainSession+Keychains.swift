@@ -14,6 +14,17 @@ extension KeychainSession {
             }
             return defaultKeychain
         }
+        if let copy = copies().first(where: { $0.identifier == identifier }) { return copy }
+        return try listed(identifier)
+    }
+
+    /// The keychain that an item was found in.
+    func keychain(of item: Item) throws(KeychainError) -> any Keychain {
+        if !item.isOnToken, let copy = copy(with: item.reference) { return copy }
+        return try listed(item.keychain)
+    }
+
+    private func listed(_ identifier: KeychainIdentifier) throws(KeychainError) -> any Keychain {
         // A card is not searched for the identifier of a file.
         let members = searchList.members.lazy.filter { !identifier.isLocal || !($0 is any CardKeychain) }
         let listed = members.compactMap { $0.part(identifiedBy: identifier) }.first
@@ -24,10 +35,37 @@ extension KeychainSession {
         return keychain
     }
 
+    /// The files that the client has named and of which the search list has a copy with the same identifier.
+    ///
+    /// A request that names the keychain, or an item in it, means the named file. Other requests visit the search list as it is.
+    private func copies() -> [LocalKeychain] {
+        namedKeychains().filter { named in
+            searchList.members.contains { member in
+                guard let listed = member as? LocalKeychain else { return false }
+                return listed.identifier == named.identifier && listed.path != named.path
+            }
+        }
+    }
+
+    /// The named copy that has the item of a reference.
+    private func copy(with reference: PersistentReference) -> LocalKeychain? {
+        let item = reference.itemClass == .identity ? reference.retyped(as: .certificate) : reference
+        return copies().first { copy in
+            let found = try? copy.items(matching: ResolvedQuery(Query(item), accessGroups: client.accessGroups)).found
+            return found?.isEmpty == false
+        }
+    }
+
     /// The keychains that a query visits. A keychain that the query names and that does not exist is left out.
     func searchList(for query: Query) -> SearchList {
         if let identifiers = query.keychains {
             return SearchList(members: identifiers.compactMap { try? keychain($0) })
+        }
+        if let reference = query.reference, reference.tokenID == nil, let copy = copy(with: reference) {
+            let members = searchList.members.map { member in
+                (member as? LocalKeychain)?.identifier == copy.identifier ? copy : member
+            }
+            return SearchList(locals: members, missing: searchList.missing)
         }
         guard query.includesAbsentTokens else { return searchList }
         return SearchList(

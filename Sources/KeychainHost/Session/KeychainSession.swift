@@ -15,12 +15,15 @@ public struct KeychainSession: Sendable {
     let knownTokens: @Sendable () -> [KnownToken]
     /// The keychains that the process has opened, whether or not they are in the search list.
     let openedKeychains: @Sendable () -> [any Keychain]
+    /// The files that the client has named by their paths.
+    let namedKeychains: @Sendable () -> [LocalKeychain]
 
     public init(
         searchList: SearchList, defaultKeychain: (any Keychain)? = nil, accessGroups: AccessGroups = .all,
         authentication: AuthenticationContext = AuthenticationContext(), trustAnchors: TrustAnchors = .system,
         knownTokens: @escaping @Sendable () -> [KnownToken] = { [] },
-        openedKeychains: @escaping @Sendable () -> [any Keychain] = { [] }
+        openedKeychains: @escaping @Sendable () -> [any Keychain] = { [] },
+        namedKeychains: @escaping @Sendable () -> [LocalKeychain] = { [] }
     ) {
         self.searchList = searchList
         self.defaultKeychain = defaultKeychain
@@ -29,6 +32,7 @@ public struct KeychainSession: Sendable {
         self.trustAnchors = trustAnchors
         self.knownTokens = knownTokens
         self.openedKeychains = openedKeychains
+        self.namedKeychains = namedKeychains
     }
 }
 

@@ -27,6 +27,8 @@ public final class ProcessKeychains: Sendable {
 
     private struct State {
         var locals: [String: LocalKeychain] = [:]
+        /// The paths of the files that were asked for by path, by their identifiers. Of a copy and its original, the last one counts.
+        var named: [KeychainIdentifier: String] = [:]
         var slots: [String: TokenSlot] = [:]
         /// Nil until they are asked for the first time.
         var modules: [any TokenModule]?
@@ -97,7 +99,7 @@ public final class ProcessKeychains: Sendable {
             }
         }
         guard locals else { return present }
-        for path in paths { present.locals.append(try keychain(at: path)) }
+        for path in paths { present.locals.append(try open(path)) }
         if paths.isEmpty {
             let opened = try localKeychains()
             present.locals = opened.found
@@ -132,6 +134,19 @@ public final class ProcessKeychains: Sendable {
         }
     }
 
+    /// The keychain in a file that the client names. From now on, the client means this file by the keychain's identifier, and not a
+    /// copy of it that is in the search list.
+    public func open(_ path: String) throws(KeychainError) -> LocalKeychain {
+        let keychain = try keychain(at: path)
+        state.withLock { $0.named[keychain.identifier] = path }
+        return keychain
+    }
+
+    /// The files that the client has named.
+    func namedKeychains() -> [LocalKeychain] {
+        state.withLock { state in state.named.values.compactMap { state.locals[$0] } }.filter(\.isValid)
+    }
+
     /// The files that are open, whether or not they are in the search list.
     func openedKeychains() -> [LocalKeychain] {
         state.withLock { Array($0.locals.values) }.filter(\.isValid)
@@ -139,7 +154,10 @@ public final class ProcessKeychains: Sendable {
 
     /// Keeps a keychain that was just created, so that it stays unlocked.
     public func adopt(_ keychain: LocalKeychain) {
-        state.withLock { $0.locals[keychain.path] = keychain }
+        state.withLock { state in
+            state.locals[keychain.path] = keychain
+            state.named[keychain.identifier] = keychain.path
+        }
     }
 
     /// The files of the search list, and those that cannot be opened.
@@ -259,6 +277,6 @@ public struct PresentKeychains: Sendable {
         KeychainSession(
             searchList: searchList, defaultKeychain: try? process.defaultKeychain(), accessGroups: accessGroups,
             authentication: authentication, trustAnchors: trustAnchors, knownTokens: process.knownTokens,
-            openedKeychains: process.openedKeychains)
+            openedKeychains: process.openedKeychains, namedKeychains: process.namedKeychains)
     }
 }

@@ -8,7 +8,8 @@ extension KeychainSession {
     /// - Throws: `errSecItemNotFound` where it is no longer there.
     public func key(of item: Item) throws(KeychainError) -> any KeychainKey {
         let selector = KeySelector.reference(item.reference)
-        if let key = try searchList.keys(selector).found.first { return key }
+        let list = item.isOnToken ? searchList : SearchList(members: [try keychain(of: item)])
+        if let key = try list.keys(selector).found.first { return key }
         if item.isOnToken, let key = try absentKeys(selector).first { return key }
         throw KeychainError(.itemNotFound, "the key is no longer where it was found")
     }

@@ -1,5 +1,7 @@
+import Foundation
 import HostAPI
 import SecureBytes
+import SystemCrypto
 import TestSupport
 import Testing
 import TokenKit
@@ -57,6 +59,51 @@ import TokenKit
             try stage.service.keychain(opened.keychain.identifier, context).keychain.status.contains(.unlocked))
         #expect(try stage.service.openKeychain(at: nil, context).keychain.identifier == stage.login.identifier)
         #expect(throws: KeychainError(.noSuchKeychain)) { try stage.service.openKeychain(at: path + "x", context) }
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func aNamedCopyIsMeantInPlaceOfItsOriginal(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route)
+        let item = try stage.service.add(
+            .genericPassword(ItemAttributes<GenericPasswords>().setting(.account, "a"), secret: .of("old")),
+            to: stage.login.identifier)
+        let path = stage.user.folder.path("copy.keychain")
+        for part in ["", "-wal"] {
+            try FileManager.default.copyItem(atPath: stage.login.path + part, toPath: path + part)
+        }
+        let copy = try stage.service.openKeychain(at: path, context).keychain
+        #expect(copy.identifier == stage.login.identifier && copy.location == path)
+        try stage.service.unlock(copy.identifier, password("p"))
+        _ = try stage.service.change([.update(Query(item.reference), [:], secret: SharedSecret(.of("new")))], context)
+        #expect(try stage.service.secret(of: item.reference, silent)?.secret.copiedBytes == Array("new".utf8))
+        #expect(try stage.login.secret(of: item.reference)?.copiedBytes == Array("old".utf8))
+        _ = try stage.service.changePassword(
+            of: copy.identifier, from: SharedSecret(.of("p")), to: SharedSecret(.of("q")), renewingKey: false, silent)
+        try stage.service.configure(copy.identifier, KeychainSettings(locksOnSleep: true, lockInterval: 77), silent)
+        try LocalKeychain.open(path).unlock(password: .of("q"))
+        try LocalKeychain.open(stage.login.path).unlock(password: .of("p"))
+        #expect(try stage.login.settings.lockInterval == nil)
+        _ = try stage.service.change([.delete(Query(item.reference))], context)
+        #expect(try stage.login.items(matching: Query(item.reference)).found.count == 1)
+        // An item that the copy lacks is the original's.
+        #expect(try stage.service.secret(of: item.reference, password("p"))?.secret.copiedBytes == Array("old".utf8))
+        // Whoever names the original means it again.
+        _ = try stage.service.openKeychain(at: stage.login.path, context)
+        #expect(try stage.service.secret(of: item.reference, silent)?.secret.copiedBytes == Array("old".utf8))
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func aKeyOutsideTheListSigns(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route)
+        let path = stage.user.folder.path("apart.keychain")
+        _ = try LocalKeychain.create(at: path, password: .of("open"), cost: ScryptCost(n: 2, r: 1, p: 1))
+        let opened = try stage.service.openKeychain(at: path, password("open")).keychain
+        try stage.service.unlock(opened.identifier, password("open"))
+        let key = try PrivateKey.generate(.ecP256)
+        let item = try stage.service.add(.privateKey(key, [:]), to: opened.identifier)
+        let signature = try stage.service.perform(
+            KeyRequest(.sign(ServiceStage.digest), ServiceStage.algorithm, with: item.reference), silent)
+        #expect(
+            try key.publicKey.verify(
+                signature.secret.copiedBytes, of: ServiceStage.digest, using: ServiceStage.algorithm))
     }
 
     @Test(arguments: ServiceRoute.allCases) func aDeletedKeychainIsOutOfTheList(route: ServiceRoute) throws {

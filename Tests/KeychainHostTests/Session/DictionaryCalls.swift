@@ -25,7 +25,7 @@ private struct FixedKeychains: HostedKeychains {
 
     let preferences = KeychainPreferences()
 
-    func keychain(at path: String) throws(KeychainError) -> LocalKeychain { try LocalKeychain.open(path) }
+    func open(_ path: String) throws(KeychainError) -> LocalKeychain { try LocalKeychain.open(path) }
 
     func adopt(_ keychain: LocalKeychain) {}
 
