@@ -54,7 +54,7 @@ enum MessageSamples {
             der: nil, secret: secret("s3cret"), to: KeychainIdentifier(rawValue: "local:2"))
         let certificate = Addition(.certificate, [:], der: [0x30, 0], secret: nil, to: nil)
         var requests: [HostRequest] = [
-            .keychains, .secret(local), .secret(object), .unlock(KeychainIdentifier(rawValue: "piv:0123"), for: nil),
+            .keychains(.all), .secret(local), .secret(object), .unlock(KeychainIdentifier(rawValue: "piv:0123"), for: nil),
             .unlock(KeychainIdentifier(rawValue: "local:1"), for: .max), .lock(nil),
             .lock(KeychainIdentifier(rawValue: "local:1")), .events(after: nil, waiting: .zero),
             .events(after: EventPosition(subscription: .max, number: 3), waiting: .milliseconds(1500)), .change([]),
@@ -252,7 +252,10 @@ enum MessageSamples {
                 KeychainEvent($0, keychain: item.keychain, location: "/a", item: local, process: -1)
             } + [KeychainEvent(.lock)]
         let description = KeychainDescription(
-            item.keychain, .card, name: "PIV 1", location: "Reader", status: [.readable, .unlocked], isDefault: true)
+            item.keychain, .card, name: "PIV 1", location: "Reader", status: [.readable, .unlocked], isDefault: true,
+            token: KeychainDescription.Token(
+                manufacturer: "Yubico", model: "", serialNumber: "4711", version: "5.7.1",
+                slotName: places[0].slotName, module: "opensc"))
         var unlocking = UnlockingDetails()
         (unlocking.hasPassword, unlocking.passwordCost) = (false, ScryptCost(n: .max, r: .max, p: 1))
         unlocking.cards = [

@@ -62,7 +62,7 @@ import Wire
     }
 
     @Test func whatIsLeftBehindAMessageIsRefused() throws {
-        let message = HostRequest.keychains.message(RequestContext())
+        let message = HostRequest.keychains(.cards).message(RequestContext())
         #expect(throws: WireError.trailingBytes) { try HostRequest.parse(message.bytes + [0], lane: message.lane) }
         #expect(throws: WireError.trailingBytes) {
             try HostRequest.parse(message.bytes, lane: Secret(copying: [1].span))

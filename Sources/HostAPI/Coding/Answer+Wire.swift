@@ -5,6 +5,30 @@ package import Wire
 
 extension KeychainDescription.Kind: WireValue {}
 
+extension KeychainDescription.Kinds: WireValue {
+    func write(to message: inout MessageWriter) { message.write(rawValue) }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        self.init(rawValue: try message.byte())
+        guard isSubset(of: .all) else { throw .malformed }
+    }
+}
+
+extension KeychainDescription.Token: WireValue {
+    func write(to message: inout MessageWriter) {
+        for text in [manufacturer, model, serialNumber, version, module] { message.write(text) { $1.write($0) } }
+        message.write(slotName)
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        self.init(
+            manufacturer: try message.optionalText(), model: try message.optionalText(),
+            serialNumber: try message.optionalText(), version: try message.optionalText())
+        module = try message.optionalText()
+        slotName = try message.optional()
+    }
+}
+
 extension KeychainDescription: WireValue {
     func write(to message: inout MessageWriter) {
         message.write(identifier)
@@ -13,6 +37,7 @@ extension KeychainDescription: WireValue {
         message.write(location)
         message.write(UInt64(status.rawValue))
         message.write(isDefault)
+        message.write(token)
     }
 
     init(from message: inout MessageReader) throws(WireError) {
@@ -21,7 +46,8 @@ extension KeychainDescription: WireValue {
         let (name, location) = (try message.text(), try message.text())
         self.init(
             identifier, kind, name: name, location: location,
-            status: KeychainStatus(rawValue: try message.number32()), isDefault: try message.flag())
+            status: KeychainStatus(rawValue: try message.number32()), isDefault: try message.flag(),
+            token: try message.optional())
     }
 }
 

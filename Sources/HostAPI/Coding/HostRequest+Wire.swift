@@ -6,7 +6,9 @@ package import Wire
 extension HostRequest: WireValue {
     func write(to message: inout MessageWriter) {
         switch self {
-        case .keychains: message.write(1 as UInt8)
+        case .keychains(let kinds):
+            message.write(1 as UInt8)
+            message.write(kinds)
         case .items(let query):
             message.write(2 as UInt8)
             message.write(query)
@@ -149,7 +151,7 @@ extension HostRequest: WireValue {
 
     init(from message: inout MessageReader) throws(WireError) {
         switch try message.byte() {
-        case 1: self = .keychains
+        case 1: self = .keychains(try message.value())
         case 2: self = .items(try message.value())
         case 3: self = .identities(try message.value())
         case 4: self = .secret(try message.value())

@@ -4,7 +4,7 @@ public import SystemCrypto
 
 /// A request of ``KeychainService`` as a value.
 public enum HostRequest: Sendable, Equatable {
-    case keychains
+    case keychains(KeychainDescription.Kinds)
     case items(Query)
     case identities(Query)
     case secret(PersistentReference)
@@ -52,7 +52,7 @@ extension KeychainService {
     package func answer(_ request: HostRequest, _ context: RequestContext) -> HostAnswer {
         do throws(KeychainError) {
             switch request {
-            case .keychains: return .keychains(try keychains(context))
+            case .keychains(let kinds): return .keychains(try keychains(kinds, context))
             case .items(let query): return .items(try items(matching: query, context))
             case .identities(let query): return .identities(try identities(matching: query, context))
             case .secret(let reference): return .secret(try secret(of: reference, context))

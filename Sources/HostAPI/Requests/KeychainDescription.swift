@@ -1,3 +1,4 @@
+public import CryptokiNames
 public import KeychainModel
 
 /// A member of the search list and its state.
@@ -11,6 +12,47 @@ public struct KeychainDescription: Sendable, Hashable {
         case moduleToken = 3
     }
 
+    /// The kinds of keychains that a request is about.
+    public struct Kinds: OptionSet, Sendable, Hashable {
+        public let rawValue: UInt8
+
+        public init(rawValue: UInt8) {
+            self.rawValue = rawValue
+        }
+
+        public static let files = Kinds(rawValue: 1)
+        public static let cards = Kinds(rawValue: 2)
+        public static let moduleTokens = Kinds(rawValue: 4)
+        public static let tokens: Kinds = [.cards, .moduleTokens]
+        public static let all: Kinds = [.files, .cards, .moduleTokens]
+    }
+
+    /// The description that a card or a module's token gives of itself, and its place.
+    public struct Token: Sendable, Hashable {
+        public var manufacturer: String?
+        public var model: String?
+        /// The serial number printed on the device.
+        public var serialNumber: String?
+        /// The firmware or application version.
+        public var version: String?
+        /// Nil for a card that is in no reader.
+        public var slotName: CryptokiSlotName?
+        /// The name of the module that shows the token; nil for a card that is read without one.
+        public var module: String?
+
+        public init(
+            manufacturer: String? = nil, model: String? = nil, serialNumber: String? = nil, version: String? = nil,
+            slotName: CryptokiSlotName? = nil, module: String? = nil
+        ) {
+            self.manufacturer = manufacturer
+            self.model = model
+            self.serialNumber = serialNumber
+            self.version = version
+            self.slotName = slotName
+            self.module = module
+        }
+    }
+
     public let identifier: KeychainIdentifier
     public let kind: Kind
     /// A file's name, or a card's label.
@@ -20,10 +62,12 @@ public struct KeychainDescription: Sendable, Hashable {
     public let status: KeychainStatus
     /// Whether new items that name no keychain go to it.
     public let isDefault: Bool
+    /// Nil for a file.
+    public let token: Token?
 
     public init(
         _ identifier: KeychainIdentifier, _ kind: Kind, name: String, location: String, status: KeychainStatus,
-        isDefault: Bool = false
+        isDefault: Bool = false, token: Token? = nil
     ) {
         self.identifier = identifier
         self.kind = kind
@@ -31,6 +75,7 @@ public struct KeychainDescription: Sendable, Hashable {
         self.location = location
         self.status = status
         self.isDefault = isDefault
+        self.token = token
     }
 }
 

@@ -11,7 +11,11 @@ public import SystemCrypto
 public protocol KeychainService: Sendable {
     /// The members of the search list and their state, in its order. Sends a card no command but for its label, and
     /// asks no person.
-    func keychains(_ context: RequestContext) throws(KeychainError) -> Outcome<[KeychainDescription]>
+    ///
+    /// - Parameter kinds: the kinds of the members. Others are neither opened nor looked for.
+    func keychains(
+        _ kinds: KeychainDescription.Kinds, _ context: RequestContext
+    ) throws(KeychainError) -> Outcome<[KeychainDescription]>
 
     /// A keychain by its identifier, in the search list or not, with the details that only the keychain itself can tell.
     ///
@@ -295,6 +299,11 @@ public protocol KeychainService: Sendable {
 }
 
 extension KeychainService {
+    /// All members of the search list and their state.
+    public func keychains(_ context: RequestContext) throws(KeychainError) -> Outcome<[KeychainDescription]> {
+        try keychains(.all, context)
+    }
+
     /// Unlocks for the usual time.
     public func unlock(_ keychain: KeychainIdentifier, _ context: RequestContext) throws(KeychainError) {
         try unlock(keychain, for: nil, context)

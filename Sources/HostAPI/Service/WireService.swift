@@ -33,8 +33,10 @@ package struct WireService: KeychainService {
         return value
     }
 
-    package func keychains(_ context: RequestContext) throws(KeychainError) -> Outcome<[KeychainDescription]> {
-        try send(.keychains, context) { if case .keychains(let outcome) = $0 { outcome } else { nil } }
+    package func keychains(
+        _ kinds: KeychainDescription.Kinds, _ context: RequestContext
+    ) throws(KeychainError) -> Outcome<[KeychainDescription]> {
+        try send(.keychains(kinds), context) { if case .keychains(let outcome) = $0 { outcome } else { nil } }
     }
 
     package func keychain(

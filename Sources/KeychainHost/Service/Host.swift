@@ -152,8 +152,13 @@ public final class Host: KeychainService {
 
     // MARK: Searching
 
-    public func keychains(_ context: RequestContext) throws(KeychainError) -> Outcome<[KeychainDescription]> {
-        try visit(context) { visit throws(KeychainError) in visit.session.descriptions() }
+    public func keychains(
+        _ kinds: KeychainDescription.Kinds, _ context: RequestContext
+    ) throws(KeychainError) -> Outcome<[KeychainDescription]> {
+        let isOnToken: Bool? = kinds.contains(.files) ? (kinds == .files ? false : nil) : true
+        return try visit(context, onToken: isOnToken) { visit throws(KeychainError) in
+            visit.session.descriptions(kinds)
+        }
     }
 
     public func keychain(

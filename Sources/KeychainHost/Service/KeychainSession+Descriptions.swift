@@ -4,14 +4,16 @@ internal import TokenKit
 
 extension KeychainSession {
     /// The members with their state, without readers that have no card of a known kind.
-    func descriptions() -> Outcome<[KeychainDescription]> {
+    func descriptions(_ kinds: KeychainDescription.Kinds) -> Outcome<[KeychainDescription]> {
         var outcome = Outcome<[KeychainDescription]>([], missing: searchList.missing)
         for member in searchList.members {
             do throws(KeychainError) {
                 switch member {
-                case let file as LocalKeychain: outcome.found.append(description(of: file))
-                case let token as TokenKeychain: outcome.add([token], .card)
-                case let module as ModuleKeychain: outcome.add(try module.tokens(), .moduleToken)
+                case let file as LocalKeychain where kinds.contains(.files):
+                    outcome.found.append(description(of: file))
+                case let token as TokenKeychain where kinds.contains(.cards): outcome.add([token], module: nil)
+                case let module as ModuleKeychain where kinds.contains(.moduleTokens):
+                    outcome.add(try module.tokens(), module: module.name)
                 default: break
                 }
             } catch {
@@ -33,10 +35,12 @@ extension KeychainSession {
         case let file as LocalKeychain: return details(of: file)
         case let token as TokenKeychain:
             let isMember = searchList.members.contains { $0 is TokenKeychain && $0.isIdentified(by: identifier) }
-            guard let description = try token.description(isMember ? .card : .moduleToken) else {
+            let modules = searchList.members.compactMap { $0 as? ModuleKeychain }
+            let module = isMember ? nil : modules.first { $0.part(identifiedBy: identifier) != nil }?.name
+            guard let description = try token.description(isCard: isMember, module: module) else {
                 throw .noSuchKeychain(identifier)
             }
-            let others = searchList.members.compactMap { $0 as? ModuleKeychain }.filter { module in
+            let others = modules.filter { module in
                 ((try? module.sharedReaders()) ?? []).contains { ModuleSlot.isReader($0, token.name) }
             }
             return KeychainDetails(description, triesLeft: token.triesLeft(), otherLocations: others.map(\.name))
@@ -78,20 +82,26 @@ extension LocalKeychain {
 
 extension TokenKeychain {
     /// The card with its state; nil where no driver knows it.
-    fileprivate func description(_ kind: KeychainDescription.Kind) throws(KeychainError) -> KeychainDescription? {
+    fileprivate func description(
+        isCard: Bool, module: String?
+    ) throws(KeychainError) -> KeychainDescription? {
         try identity().map { identity in
             KeychainDescription(
-                KeychainIdentifier(rawValue: identity.id.description), kind, name: identity.label, location: name,
-                status: status)
+                KeychainIdentifier(rawValue: identity.id.description), isCard ? .card : .moduleToken,
+                name: identity.label, location: name, status: status,
+                token: KeychainDescription.Token(
+                    manufacturer: identity.manufacturer, model: identity.model, serialNumber: identity.serialNumber,
+                    version: identity.version, slotName: slot.cryptokiName, module: module))
         }
     }
 }
 
 extension Outcome<[KeychainDescription]> {
-    fileprivate mutating func add(_ tokens: [TokenKeychain], _ kind: KeychainDescription.Kind) {
+    fileprivate mutating func add(_ tokens: [TokenKeychain], module: String?) {
         for token in tokens {
             do throws(KeychainError) {
-                if let description = try token.description(kind) { found.append(description) }
+                let description = try token.description(isCard: module == nil, module: module)
+                if let description { found.append(description) }
             } catch {
                 missing.append(token.missing(error))
             }
