@@ -25,11 +25,10 @@ extension CommandKeychains {
     /// The identifiers of the keychains, cards first.
     ///
     /// - Throws: the error of the first gap, if there is no identifier.
-    func identifiers() throws(KeychainError) -> [KeychainIdentifier] {
-        let tokens = eachToken { KeychainIdentifier(rawValue: $1.id.description) }
-        let identifiers = tokens.found + self.locals.map(\.identifier)
-        if identifiers.isEmpty, let gap = tokens.missing.first { throw gap.error }
-        gaps.tell(tokens.missing)
+    func identifiers(cards: Bool = true) throws(KeychainError) -> Outcome<[KeychainIdentifier]> {
+        var identifiers = cards ? eachToken { KeychainIdentifier($1.id) } : Outcome([])
+        identifiers.found += self.locals.map(\.identifier)
+        if identifiers.found.isEmpty, let gap = identifiers.missing.first { throw gap.error }
         return identifiers
     }
 

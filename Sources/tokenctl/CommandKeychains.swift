@@ -1,3 +1,4 @@
+internal import HostAPI
 internal import KeychainModel
 internal import KeychainHost
 internal import StandardDrivers
@@ -8,6 +9,8 @@ internal import TokenKit
 @dynamicMemberLookup
 struct CommandKeychains {
     private var present: PresentKeychains
+    /// Whether they are all that a search visits.
+    private var areAll: Bool
     let gaps: Gaps
 
     /// All keychains of the process, without the cards or the local keychains if they are not wanted.
@@ -15,6 +18,7 @@ struct CommandKeychains {
         throws(KeychainError)
     {
         present = try process.present(cards: cards, locals: locals)
+        areAll = cards && locals
         self.gaps = gaps
     }
 
@@ -41,6 +45,7 @@ struct CommandKeychains {
         let paths = files.map(KeychainName.path)
         let visitsCards = cards && (isAll || files.count < names.count)
         present = try process.present(paths, cards: visitsCards, locals: locals && (isAll || !files.isEmpty))
+        areAll = isAll && cards && locals
         self.gaps = gaps
         if visitsCards {
             try options?.check(self)
@@ -61,7 +66,36 @@ struct CommandKeychains {
 
     subscript<Value>(dynamicMember path: WritableKeyPath<PresentKeychains, Value>) -> Value {
         get { present[keyPath: path] }
-        set { present[keyPath: path] = newValue }
+        set {
+            present[keyPath: path] = newValue
+            areAll = false
+        }
+    }
+
+    /// The host of searches. All access groups are open to the command's user.
+    var host: any KeychainService { KeychainHost.Host(present.process, accessGroups: .all) }
+
+    /// The items of one class that a query finds in these keychains.
+    func items(matching query: Query) throws(KeychainError) -> Outcome<[Item]> {
+        try search(query) { (query) throws(KeychainError) in try host.items(matching: query, .silent) }
+    }
+
+    /// The identities that a query finds in these keychains.
+    func identities(matching query: Query) throws(KeychainError) -> Outcome<[Identity]> {
+        try search(query) { (query) throws(KeychainError) in try host.identities(matching: query, .silent) }
+    }
+
+    private func search<Found>(
+        _ query: Query, _ body: (Query) throws(KeychainError) -> Outcome<[Found]>
+    ) throws(KeychainError) -> Outcome<[Found]> {
+        // No password is on a card: cards are not looked at.
+        guard !areAll, query.keychains == nil else { return try body(query) }
+        let members = try identifiers(cards: !query.itemClass.isPassword)
+        var limited = query
+        limited.keychains = members.found
+        var outcome = try body(limited)
+        outcome.add(missing: members.missing)
+        return outcome
     }
 
     /// A session over these keychains, which adds to the default keychain and knows the cards that are not inserted.
@@ -81,7 +115,7 @@ struct CommandKeychains {
     /// The items to be deleted. A damaged item is a gap only if its readable values match, since programs delete an item
     /// before they add it anew.
     func itemsToDelete(matching query: Query) throws(KeychainError) -> Outcome<[Item]> {
-        var outcome = try self.searchList.items(matching: query)
+        var outcome = try self.items(matching: query)
         var damage: [Missing] = []
         for keychain in self.locals { damage += try keychain.damage(matching: ResolvedQuery(query)) }
         outcome.missing.removeAll { gap in

@@ -28,7 +28,7 @@ public struct Query: Sendable, Hashable {
     /// The differences that labels, accounts, services, servers and subjects may have.
     public let folding: Folding
     /// The keychains to search instead of the search list, in this order.
-    public let keychains: [KeychainIdentifier]?
+    public package(set) var keychains: [KeychainIdentifier]?
     public internal(set) var limit: Limit
     /// Whether items on tokens are left out, also as half of an identity.
     public package(set) var isLocalOnly = false

@@ -196,7 +196,7 @@ struct DeleteIdentity: ParsableCommand {
             guard users.allSatisfy({ $0.reference == certificate.reference }) else { return [] }
         }
         let attributes: Attributes = [.applicationLabel: .data(hash), .synchronizable: Query.anySynchronizable]
-        let keys = try session.searchList.items(matching: Query(.key, attributes, limit: .all))
+        let keys = try session.items(matching: Query(.key, attributes, limit: .all))
         return try keys.complete(besides: session.missing)
     }
 }

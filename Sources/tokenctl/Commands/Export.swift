@@ -145,7 +145,7 @@ struct Export: ParsableCommand {
 
     private func certificates(_ session: CommandKeychains) throws -> [Certificate] {
         let items = session.reporting(
-            try session.searchList.items(matching: Query.all(.certificate, commonName: name)))
+            try session.items(matching: Query.all(.certificate, commonName: name)))
         let named = try ObjectURIs(session).items(items, namedBy: uris.map(\.forCertificates))
         return named.compactMap(\.certificate)
     }
@@ -194,7 +194,7 @@ struct Export: ParsableCommand {
 
     private func identities(_ session: CommandKeychains) throws -> [UInt8] {
         let all = session.reporting(
-            try session.searchList.identities(matching: Query.all(.identity, commonName: name)))
+            try session.identities(matching: Query.all(.identity, commonName: name)))
         let named = try required(ObjectURIs(session).identities(all, namedBy: uris), "identity", session)
         let context = try authentication.context(session.process, for: keychain, cards.reader)
         let exported = try canLeaveSome(named.map(\.key)) ? leaving(named) : named
@@ -243,7 +243,7 @@ struct Export: ParsableCommand {
 
     /// The private keys, and the public ones whose private halves are not among them.
     private func keys(_ session: CommandKeychains) throws -> [Item] {
-        let all = session.reporting(try session.searchList.items(matching: Query(.key, limit: .all)))
+        let all = session.reporting(try session.items(matching: Query(.key, limit: .all)))
         let items = try ObjectURIs(session).items(all, namedBy: uris)
         let found = asymmetric(
             items.filter { item in name.map { item.label?.lowercased().contains($0.lowercased()) ?? false } ?? true })

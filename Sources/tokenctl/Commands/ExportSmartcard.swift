@@ -79,7 +79,7 @@ struct ExportSmartcard: ParsableCommand {
         try add("private key", .privKeys) { try items(.key, session) }
         try add("identity", .identities) {
             let query = try Query(.identity, attributes, limit: .all)
-            let identities = session.reporting(try session.searchList.identities(matching: query))
+            let identities = session.reporting(try session.identities(matching: query))
             return try names.identities(identities, namedBy: uris).map(\.certificate)
         }
         guard !output.json else {
@@ -109,7 +109,7 @@ struct ExportSmartcard: ParsableCommand {
 
     private func items(_ itemClass: ItemClass, _ session: CommandKeychains) throws -> [Item] {
         let found = session.reporting(
-            try session.searchList.items(matching: Query(itemClass, attributes, limit: .all)))
+            try session.items(matching: Query(itemClass, attributes, limit: .all)))
         return try uris.isEmpty ? found : ObjectURIs(session).items(found, namedBy: uris)
     }
 

@@ -48,7 +48,7 @@ struct FindCertificate: ParsableCommand {
 
     private func find(in session: CommandKeychains) throws {
         let query = try Query.all(.certificate, commonName: name)
-        let items = session.reporting(try session.searchList.items(matching: query))
+        let items = session.reporting(try session.items(matching: query))
         let (names, uris) = (KeychainNames(session), try ObjectURIs(session))
         let named = try uris.items(items, namedBy: search.uris)
         try session.require(!named.isEmpty, namedBy: search.uris, as: "certificate")

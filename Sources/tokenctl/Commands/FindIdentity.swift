@@ -164,7 +164,7 @@ struct FindIdentity: ParsableCommand {
 
     private func list(in session: CommandKeychains) throws {
         let query = try Query.all(.identity, commonName: nil)
-        let all = session.reporting(try session.searchList.identities(matching: query))
+        let all = session.reporting(try session.identities(matching: query))
         let names = (keychains: KeychainNames(session), uris: try ObjectURIs(session))
         let identities = try names.uris.identities(all, namedBy: search.uris)
         try session.require(!identities.isEmpty, namedBy: search.uris, as: "identity")

@@ -41,7 +41,7 @@ struct FindKey: ParsableCommand, AttributeCommand {
     private func find(in session: CommandKeychains) throws {
         let any: Attributes = [.synchronizable: Query.anySynchronizable]
         let query = try Query(.key, any.merging(item.attributes) { $1 }, limit: .all)
-        let all = session.reporting(try session.searchList.items(matching: query))
+        let all = session.reporting(try session.items(matching: query))
         guard !all.isEmpty else { throw KeychainError(.itemNotFound, "no key matches") }
         let (names, uris) = (KeychainNames(session), try ObjectURIs(session))
         let items = try uris.items(all, namedBy: search.uris)

@@ -216,7 +216,7 @@ struct KeyOptions: ParsableArguments {
         var attributes: Attributes = [.keyClass: keyClass.value, .synchronizable: Query.anySynchronizable]
         let uri = try PKCS11URI(argument: key)
         if uri == nil { attributes[.label] = .string(key) }
-        var result = try session.searchList.items(matching: Query(.key, attributes, limit: .all))
+        var result = try session.items(matching: Query(.key, attributes, limit: .all))
         guard let uri, !result.found.isEmpty else { return result }
         let uris = try ObjectURIs(session)
         result.found.removeAll { !uris.matches(uri, $0) }
@@ -259,7 +259,7 @@ struct KeyOptions: ParsableArguments {
         guard let fingerprint = Hex.decode(key), fingerprint.count == DigestAlgorithm.sha1.byteCount else {
             return use == .signing ? .signer(key) : .name(key)
         }
-        let certificates = try session.searchList.items(matching: Query(.certificate, limit: .all)).found
+        let certificates = try session.items(matching: Query(.certificate, limit: .all)).found
         let match = certificates.first { item in
             item.der.flatMap { try? Digest.hash($0, using: .sha1) } == fingerprint
         }

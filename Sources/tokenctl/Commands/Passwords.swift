@@ -256,7 +256,7 @@ private struct PasswordSearch<Kind: PasswordCommandKind> {
     func matches(_ limit: Query.Limit) throws -> [Match] {
         let query = try Query(Kind.itemClass, attributes, limit: uris.isEmpty ? limit : .all)
         let result =
-            try isDeletion ? session.itemsToDelete(matching: query) : session.searchList.items(matching: query)
+            try isDeletion ? session.itemsToDelete(matching: query) : session.items(matching: query)
         if isDeletion || result.found.isEmpty, let damage = result.damage { throw damage }
         var found = session.reporting(result)
         if !uris.isEmpty { found = try ObjectURIs(session).items(found, namedBy: uris) }

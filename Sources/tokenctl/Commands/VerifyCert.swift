@@ -223,7 +223,7 @@ struct VerifyCert: ParsableCommand {
         guard !noKeychains else { return [] }
         let session = try CommandKeychains(keychains: keychains, cards: false, gaps)
         let found = session.reporting(
-            try session.searchList.items(matching: Query.all(.certificate, commonName: nil)))
+            try session.items(matching: Query.all(.certificate, commonName: nil)))
         return found.compactMap(\.certificate)
     }
 }

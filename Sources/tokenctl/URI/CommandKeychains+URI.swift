@@ -144,7 +144,7 @@ extension CommandKeychains {
         let everything = [uri.object.kind == .certificate ? nil : ItemClass.key, .certificate].compactMap { $0 }
         var found: [NamedKey] = []
         for itemClass in everything where found.isEmpty {
-            let items = try session.searchList.items(
+            let items = try session.items(
                 matching: Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all))
             // Most failures for keys repeat for certificates; they are told once.
             let reported = itemClass == everything.first ? session.reporting(items) : items.found
@@ -172,7 +172,7 @@ extension CommandKeychains {
     func certificates(namedBy uri: PKCS11URI) throws -> [Certificate] {
         let session = try limited(to: [uri])
         let items = session.reporting(
-            try session.searchList.items(
+            try session.items(
                 matching: Query(.certificate, [.synchronizable: Query.anySynchronizable], limit: .all)))
         let named = try ObjectURIs(session).items(items, namedBy: [uri.forCertificates])
         try gaps.doubting { try require(!named.isEmpty, namedBy: [uri], as: "certificate") }

@@ -28,13 +28,14 @@ struct ItemQueries {
         var query = query
         if let searchList {
             let searched = try CommandKeychains(keychains: searchList, of: session.process, session.gaps)
-            query["m_SearchList"] = .array(try searched.identifiers().map { .reference(.keychain($0)) })
+            let identifiers = searched.reporting(try searched.identifiers())
+            query["m_SearchList"] = .array(identifiers.map { .reference(.keychain($0)) })
         }
         guard !uris.isEmpty else { return [query] }
         let named = try session.limited(to: uris)
         let names = try ObjectURIs(named)
         let items = try classes.flatMap { itemClass in
-            try named.searchList.items(
+            try named.items(
                 matching: Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)
             ).found.filter { item in uris.contains { names.matches($0, item) } }
         }
