@@ -54,7 +54,8 @@ enum MessageSamples {
             der: nil, secret: secret("s3cret"), to: KeychainIdentifier(rawValue: "local:2"))
         let certificate = Addition(.certificate, [:], der: [0x30, 0], secret: nil, to: nil)
         var requests: [HostRequest] = [
-            .keychains(.all), .secret(local), .secret(object), .unlock(KeychainIdentifier(rawValue: "piv:0123"), for: nil),
+            .keychains(.all), .secret(local), .secret(object),
+            .unlock(KeychainIdentifier(rawValue: "piv:0123"), for: nil),
             .unlock(KeychainIdentifier(rawValue: "local:1"), for: .max), .lock(nil),
             .lock(KeychainIdentifier(rawValue: "local:1")), .events(after: nil, waiting: .zero),
             .events(after: EventPosition(subscription: .max, number: 3), waiting: .milliseconds(1500)), .change([]),

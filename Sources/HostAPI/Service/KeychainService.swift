@@ -310,34 +310,6 @@ extension KeychainService {
     }
 }
 
-/// The face of a host in the same process: the requests, and calls that have no wire form.
-package protocol InProcessHost: KeychainService {
-    /// The bytes of a secret key in a file, for its use, even where they must not be revealed. This has no wire form: they leave no process.
-    func keyBytes(
-        of key: PersistentReference, in place: String, _ context: RequestContext
-    ) throws(KeychainError) -> Secret
-
-    /// - Throws: `errSecNoSuchKeychain`.
-    func state(of place: String) throws(KeychainError) -> any PlaceState
-
-    /// Ends the client: its waits and logins end, and its cards and files are released.
-    func end()
-}
-
-/// The state of a place for tokens, which a client in the host's process looks at with each of its calls. Nothing here waits for a card.
-package protocol PlaceState: AnyObject, Sendable {
-    var occupancy: TokenPlace.Occupancy { get }
-
-    /// Counts the different tokens in the place.
-    var generation: Int { get }
-
-    /// The number of this client's login, unique to it; 0 where no login is needed; nil for none.
-    var login: Int? { get }
-
-    /// Ends a login that is over, where only a check shows it. A token that is in use counts as present.
-    func noticeEndOfLogin()
-}
-
 // MARK: - The typed form
 
 extension KeychainService {
