@@ -98,6 +98,11 @@ struct CommandKeychains {
         return outcome
     }
 
+    /// Deletes items that were found in keychain files: all of them, or none.
+    func delete(_ items: [Item]) throws(KeychainError) {
+        _ = try host.change(items.map { .delete(Query($0.reference, in: [$0.keychain])) }, .silent)
+    }
+
     /// A session over these keychains, which adds to the default keychain and knows the cards that are not inserted.
     func client(_ authentication: AuthenticationContext = AuthenticationContext()) -> KeychainSession {
         present.session(authentication: authentication)

@@ -176,8 +176,10 @@ struct AuthenticationOptions: ParsableArguments {
     }
 
     /// A host over the keychains of a process, for requests with ``request``.
-    func host(_ process: ProcessKeychains, for names: [String]) throws -> any KeychainService {
-        KeychainHost.Host(process, prompter: try prompter(names, process))
+    func host(
+        _ process: ProcessKeychains, accessGroups: AccessGroups = .configured, for names: [String]
+    ) throws -> any KeychainService {
+        KeychainHost.Host(process, accessGroups: accessGroups, prompter: try prompter(names, process))
     }
 
     /// The circumstances of a request.

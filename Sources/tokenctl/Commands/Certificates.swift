@@ -155,7 +155,7 @@ struct DeleteCertificate: ParsableCommand {
     func run() throws {
         let session = try selection.session()
         let item = try selection.resolve(in: session)
-        _ = try session.local(of: item)?.delete(matching: Query(item.reference))
+        try session.delete([item])
         guard !output.json else {
             return try Listing.showJSON(ItemText.JSONItem(item, keychain: session.location(of: item)))
         }
@@ -175,7 +175,7 @@ struct DeleteIdentity: ParsableCommand {
         let session = try selection.session()
         let certificate = try selection.resolve(in: session)
         let keys = try unsharedKeys(of: certificate, in: session)
-        for item in [certificate] + keys { _ = try session.local(of: item)?.delete(matching: Query(item.reference)) }
+        try session.delete([certificate] + keys)
         guard output.json else {
             let certificate = CertificateSelection.deletion(of: certificate, in: session)
             let others = keys.isEmpty ? "has" : keys.count == 1 ? "and its key have" : "and its keys have"
@@ -191,8 +191,8 @@ struct DeleteIdentity: ParsableCommand {
         guard let hash = certificate.publicKeyHash else { return [] }
         let anyOther: Attributes = [.publicKeyHash: .data(hash), .synchronizable: Query.anySynchronizable]
         let query = try Query(.certificate, anyOther, limit: .all)
-        for list in [session.searchList, try CommandKeychains(cards: false).searchList] {
-            let users = try list.items(matching: query).complete(besides: session.missing)
+        for searched in [session, try CommandKeychains(cards: false)] {
+            let users = try searched.items(matching: query).complete(besides: session.missing)
             guard users.allSatisfy({ $0.reference == certificate.reference }) else { return [] }
         }
         let attributes: Attributes = [.applicationLabel: .data(hash), .synchronizable: Query.anySynchronizable]

@@ -158,38 +158,39 @@ struct FindPassword<Kind: PasswordCommandKind>: ParsableCommand {
         let search = try PasswordSearch<Kind>(for: item.attributes, in: keychains)
         let first = try search.first()
         guard passwordOnly || showPassword else {
-            return try ItemText.show(first.item, in: first.keychain.path, json: output.json)
+            return try ItemText.show(first.item, in: first.location, json: output.json)
         }
-        let context = try authentication.context(for: keychains)
+        let host = try authentication.host(search.session.process, accessGroups: .all, for: keychains)
+        var request = authentication.request
+        request.purpose = "read a password"
         var damage: KeychainError?
         // If the first match is damaged, another one is looked for that is not.
         for isFirst in [true, false] {
-            for (item, keychain) in isFirst ? [first] : try search.matches(.all) {
-                let secret: Secret
+            for (item, location) in isFirst ? [first] : try search.matches(.all) {
+                let secret: SharedSecret
                 do throws(KeychainError) {
                     secret =
-                        try keychain.secret(of: item.reference, use: "read a password", authentication: context)
-                        ?? Secret(copying: [UInt8]().span)
+                        try host.secret(of: item.reference, request) ?? SharedSecret(Secret(copying: [UInt8]().span))
                 } catch {
                     guard error.code == .decode else { throw error }
                     damage = damage ?? error
                     continue
                 }
                 if let damage { Warnings.show("note: one that matches as well was left out: \(damage)") }
-                return try show(item, in: keychain, secret)
+                return try show(item, in: location, secret.secret)
             }
         }
         throw damage ?? search.notFound
     }
 
-    private func show(_ item: Item, in keychain: LocalKeychain, _ secret: borrowing Secret) throws {
+    private func show(_ item: Item, in location: String, _ secret: borrowing Secret) throws {
         guard !output.json else {
-            var (shown, secrets) = (ItemText.JSONItem(item, keychain: keychain.path), JSONSecrets())
+            var (shown, secrets) = (ItemText.JSONItem(item, keychain: location), JSONSecrets())
             shown.reveal(secret, &secrets)
             return try Listing.showJSON(shown, with: secrets)
         }
         if passwordOnly { return try StandardOutput.write(SecretText.plain(secret), newline: true) }
-        try ItemText.show(item, in: keychain.path)
+        try ItemText.show(item, in: location)
         try StandardError.line("password: ", SecretText.quoted(secret))
     }
 }
@@ -219,19 +220,19 @@ struct DeletePassword<Kind: PasswordCommandKind>: ParsableCommand {
         var search = try PasswordSearch<Kind>(for: item.attributes, in: keychains)
         // The item to be deleted may be a damaged one.
         search.isDeletion = true
-        let (item, keychain) = try search.first()
-        _ = try keychain.delete(matching: Query(item.reference))
-        try ItemText.show(item, in: keychain.path, json: output.json)
+        let (item, location) = try search.first()
+        try search.session.delete([item])
+        try ItemText.show(item, in: location, json: output.json)
         if !output.json { StandardError.line("password has been deleted.") }
     }
 }
 
 /// The passwords that match a command's options.
 private struct PasswordSearch<Kind: PasswordCommandKind> {
-    typealias Match = (item: Item, keychain: LocalKeychain)
+    typealias Match = (item: Item, location: String)
 
+    let session: CommandKeychains
     private let attributes: Attributes
-    private let session: CommandKeychains
     private let uris: [PKCS11URI]
     /// Whether a damaged item is an error even if others match.
     var isDeletion = false
@@ -250,7 +251,7 @@ private struct PasswordSearch<Kind: PasswordCommandKind> {
         }
     }
 
-    /// Passwords with the keychains that they are in; with URIs, all of them whatever the limit is.
+    /// Passwords with the files that they are in; with URIs, all of them whatever the limit is.
     ///
     /// - Throws: `errSecDecode` where an item that may match is damaged, and no other matches.
     func matches(_ limit: Query.Limit) throws -> [Match] {
@@ -260,7 +261,7 @@ private struct PasswordSearch<Kind: PasswordCommandKind> {
         if isDeletion || result.found.isEmpty, let damage = result.damage { throw damage }
         var found = session.reporting(result)
         if !uris.isEmpty { found = try ObjectURIs(session).items(found, namedBy: uris) }
-        return found.compactMap { item in session.local(of: item).map { (item, $0) } }
+        return found.map { ($0, session.location(of: $0)) }
     }
 
     var notFound: KeychainError { KeychainError(.itemNotFound, "no \(Kind.itemClass.noun) matches") }
