@@ -1,3 +1,4 @@
+internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
 internal import KeychainHost
@@ -23,13 +24,14 @@ struct AddCertificates: ParsableCommand {
     func run() throws {
         let gaps = Gaps()
         let certificates = try files.map { file in (file, try CertificateFile.read(file, gaps: gaps)) }
-        let opened = try LocalKeychain.named(keychain)
+        let host = KeychainHost.Host(try ProcessKeychains(), accessGroups: .all)
+        let opened = try host.openKeychain(at: KeychainName.ofFile(keychain), .silent).keychain
         var added: [Item] = []
         var hasFailed = false
         for (file, certificates) in certificates {
             for certificate in certificates {
                 do throws(KeychainError) {
-                    added.append(try opened.add(.certificate(certificate)))
+                    added.append(try host.add(.certificate(certificate), to: opened.identifier, .silent))
                 } catch {
                     let name = "\(CertificateFile.name(of: file)): the certificate '\(certificate.title)'"
                     switch error.code {
@@ -41,7 +43,7 @@ struct AddCertificates: ParsableCommand {
                 }
             }
         }
-        if output.json { try Listing.showJSON(added.map { ItemText.JSONItem($0, keychain: opened.path) }) }
+        if output.json { try Listing.showJSON(added.map { ItemText.JSONItem($0, keychain: opened.location) }) }
         if hasFailed { throw ExitCode(1) }
     }
 }

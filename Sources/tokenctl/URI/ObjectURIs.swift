@@ -32,11 +32,14 @@ struct ObjectURIs {
                 sharedIDs.insert(SharedID(keychain: name, kind: nil, id: id))
             }
         }
+        let files = session.locals.map(\.identifier)
+        let certificatesOfFiles = ObjectURIs.all(.certificate, in: files, session)
+        let keysOfFiles = ObjectURIs.all(.key, in: files, session)
         for keychain in session.locals {
             let name = keychain.identifier.rawValue
             places[name] = PKCS11URI.Place(keychain)
-            let certificates = ObjectURIs.all(.certificate, in: keychain)
-            let keys = ObjectURIs.all(.key, in: keychain)
+            let certificates = certificatesOfFiles[keychain.identifier] ?? []
+            let keys = keysOfFiles[keychain.identifier] ?? []
             let names = CryptokiItemNames(keys: keys, certificates: certificates)
             self.names[name] = names
             var seen: Set<SharedID> = []
@@ -48,9 +51,12 @@ struct ObjectURIs {
         }
     }
 
-    private static func all(_ itemClass: ItemClass, in keychain: some Keychain) -> [Item] {
-        (try? keychain.items(matching: Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)).found)
-            ?? []
+    private static func all(
+        _ itemClass: ItemClass, in files: [KeychainIdentifier], _ session: CommandKeychains
+    ) -> [KeychainIdentifier: [Item]] {
+        let query = try? Query(itemClass, [.synchronizable: Query.anySynchronizable], in: files, limit: .all)
+        let found = query.flatMap { try? session.items(matching: $0).found }
+        return Dictionary(grouping: found ?? [], by: \.keychain)
     }
 
     // MARK: Out
