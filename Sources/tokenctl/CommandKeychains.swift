@@ -108,12 +108,16 @@ struct CommandKeychains {
         present.session(authentication: authentication)
     }
 
-    /// - Throws: for the id or label of a card that is not inserted, unless it may be in a reader that failed.
+    /// - Throws: for the id or label of a card that is not inserted; the error of a card that could not be read, and may be it.
     private func checkInserted(_ names: Set<String>) throws(KeychainError) {
-        guard !names.isEmpty, self.missing.isEmpty else { return }
+        guard !names.isEmpty else { return }
         let inserted = eachToken { $1 }
         let absent = names.filter { name in !inserted.found.contains { $0.isNamed(name) } }
-        guard inserted.missing.isEmpty, let first = absent.min() else { return }
+        guard let first = absent.min() else { return }
+        let gaps = self.missing + inserted.missing
+        if let unread = gaps.unreadCard { throw unread }
+        // The token may be one of a module that failed.
+        guard gaps.isEmpty else { return }
         throw KeychainError.cardNotInserted(first)
     }
 

@@ -90,7 +90,7 @@ struct NamedKeychain {
         if let card = found.first { return KeychainIdentifier(card.id) }
         let isKnown = process.knownTokens().contains { $0.identity.isNamed(name) }
         guard isKnown || tokenID(name) != nil else { return nil }
-        if let unread = result.missing.unreadCard { throw unread }
+        if let unread = (session.missing + result.missing).unreadCard { throw unread }
         _ = session.reporting(result)
         throw KeychainError.cardNotInserted(name)
     }

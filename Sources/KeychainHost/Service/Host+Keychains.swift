@@ -67,9 +67,10 @@ extension KeychainSession {
             ? [Missing(.absentKeychain, in: .card, of: card.name, .cardNotInserted(card.name))] : unread
     }
 
-    /// The cards in readers that cannot be identified, as one that another program holds.
+    /// The cards in readers that cannot be identified, as one that another program holds; all of them where there is no card
+    /// service.
     func unreadCards() -> [Missing] {
-        searchList.members.compactMap { member in
+        let unread: [Missing] = searchList.members.compactMap { member in
             guard let card = member as? TokenKeychain else { return nil }
             do throws(KeychainError) {
                 _ = try card.identity()
@@ -78,6 +79,7 @@ extension KeychainSession {
                 return card.missing(error)
             }
         }
+        return searchList.missing.filter { $0.place == .allCards } + unread
     }
 }
 

@@ -109,10 +109,12 @@ extension Missing {
 }
 
 extension [Missing] {
-    /// The error of a card that could not be read. Where something is not found on a card, it may be on this one, and a card that is
-    /// not found may be this one.
+    /// The error of a card that could not be read, or of the card service, without which none can be. Where something is not found on a
+    /// card, it may be on this one, and a card that is not found may be this one.
     package var unreadCard: KeychainError? {
-        first { $0.place == .card && [.heldCard, .unreadableKeychain].contains($0.kind) }?.error
+        first { gap in
+            gap.place == .allCards || gap.place == .card && [.heldCard, .unreadableKeychain].contains(gap.kind)
+        }?.error
     }
 }
 

@@ -51,7 +51,7 @@ struct ExportSmartcard: ParsableCommand {
         if let token, try uris.isEmpty {
             let ids = session.eachToken { _, identity in identity.id.description }
             guard ids.found.contains(token) else {
-                if let unread = ids.missing.unreadCard { throw unread }
+                if let unread = (session.missing + ids.missing).unreadCard { throw unread }
                 throw KeychainError(
                     .itemNotFound, "there is no card '\(token)'",
                     remedy: "'tokenctl list-smartcards' lists those there are")

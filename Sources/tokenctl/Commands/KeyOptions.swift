@@ -91,7 +91,8 @@ struct KeyOptions: ParsableArguments {
         let absent = found.found.isEmpty ? try absentKey(selector, isPublic: isPublic, in: session) : nil
         if found.found.isEmpty, absent == nil, let damage = found.damage { throw damage }
         // If readers failed, the card may be inserted already: their error goes before the request to insert it.
-        if absent != nil, !isPublic, let gap = found.missing.first(where: { $0.place == .allCards }) { throw gap.error }
+        let isOnCard = absent == nil ? found.found.isEmpty && CardDrivers.isKeyName(key) : !isPublic
+        if isOnCard, let gap = found.missing.first(where: { $0.place == .allCards }) { throw gap.error }
         let keys = session.reporting(found)
         guard let key = keys.first ?? absent else {
             return try session.gaps.doubting { throw notFound(wanted, in: session) }
@@ -259,11 +260,13 @@ struct KeyOptions: ParsableArguments {
         guard let fingerprint = Hex.decode(key), fingerprint.count == DigestAlgorithm.sha1.byteCount else {
             return use == .signing ? .signer(key) : .name(key)
         }
-        let certificates = try session.items(matching: Query(.certificate, limit: .all)).found
-        let match = certificates.first { item in
+        let certificates = try session.items(matching: Query(.certificate, limit: .all))
+        let match = certificates.found.first { item in
             item.der.flatMap { try? Digest.hash($0, using: .sha1) } == fingerprint
         }
         guard let hash = match?.publicKeyHash else {
+            if let gap = certificates.missing.first(where: { $0.place == .card }) { throw gap.error }
+            _ = session.reporting(certificates)
             throw KeychainError(.itemNotFound, "there is no certificate with the SHA-1 \(key)")
         }
         return .publicKeyHash(hash)

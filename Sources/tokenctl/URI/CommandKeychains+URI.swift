@@ -37,6 +37,8 @@ extension CommandKeychains {
             limit(identified(others.found) { ($0, $1) })
         }
         guard let uri = uris.first(where: unmatched.contains) else { return session }
+        // Without the card service no card can be told to be absent.
+        if uri.mayNameCard, let gap = session.missing.first(where: { $0.place == .allCards }) { throw gap.error }
         // The token that is missing may be one that cannot be read.
         gaps.tell(session.missing)
         // Without readers it is unknown whether the card is inserted.

@@ -76,6 +76,11 @@ extension PKCS11URI.Place {
     }
 }
 
+extension PKCS11URI {
+    /// Whether the token may be a card: the manufacturer that the URI tells, if any, is not that of keychains in files.
+    var mayNameCard: Bool { token.manufacturer != .init(CryptokiLibrary.manufacturer) }
+}
+
 extension PKCS11URI.Slot {
     init(_ name: CryptokiSlotName) {
         self.init(
