@@ -101,6 +101,7 @@ struct Export: ParsableCommand {
             try writePrivate(
                 text + publicKeys(keys) + privateKeys(leaving(keys.filter(\.isPrivateKey)), session))
         }
+        try session.gaps.end()
     }
 
     private var standardKind: Kind {

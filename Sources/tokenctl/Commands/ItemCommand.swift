@@ -113,9 +113,19 @@ struct ItemCommand: ParsableCommand {
                 StandardError.line(count == 1 ? "1 item has been deleted." : "\(count) items have been deleted.")
             }
         } else {
-            try show(ItemQueries(pairs).dictionaries(in: session).flatMap(search.items))
+            let queries = try ItemQueries(pairs).dictionaries(in: session)
+            try show(queries.flatMap(search.items))
+            // A search with a limit has its answer whatever else there is.
+            if queries.allSatisfy(ItemCommand.hasNoLimit) { try session.gaps.end() }
         }
         session.gaps.tell(session.missing)
+    }
+
+    private static func hasNoLimit(_ query: ItemDictionary) -> Bool {
+        switch query["m_Limit"] {
+        case nil, .string("m_LimitAll"): true
+        default: false
+        }
     }
 
     /// Refuses a symmetric key without a type. Programs may keep untyped keys, but a person has forgotten the type.

@@ -72,6 +72,8 @@ import VirtualCard
             cd '\(folder.path)'; mkfifo end; echo 123456 >pin; echo password >password; cat password pin >both; chmod 600 pin password both
             { "$TOKENCTL" create-keychain --pin-source file:password login
             "$TOKENCTL" bind-keychain --pin-source file:both login
+            openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out mine.pem -subj /CN=mine
+            "$TOKENCTL" import mine.pem -k login --pin-source file:password
             "$TOKENCTL" find-certificate -a; } >begun 2>&1 || cat begun
             id=$("$TOKENCTL" list-smartcards --json | jq -r '.[0].token') uri=$("$TOKENCTL" list-smartcards --uri)
             '\(program)' <end & exec 3>end
@@ -80,7 +82,7 @@ import VirtualCard
             try() {
                 number=$((number + 1))
                 { "$TOKENCTL" "$@" >/dev/null 2>$number.errors
-                echo "$1: $? $(grep -c 'holds the card' $number.errors) $(grep -cE 'insert|wrong' $number.errors)"; } 3>&- &
+                echo "$1: $? $(grep -o 'holds the card' $number.errors | wc -l) $(grep -cE 'insert|wrong' $number.errors)"; } 3>&- &
                 lists="$lists $!"
             }
             try unlock-keychain --pin-source file:pin login
@@ -91,14 +93,18 @@ import VirtualCard
             try lock-keychain -a
             try export-smartcard -i "$id"
             try dump-keychain "$id"
+            try item class=cert
+            try export -t certs -o certificates
             wait $lists
+            echo "$(openssl x509 -in certificates -noout -subject)"
             """
         let result = try Program.run(["sh", "-c", script], environment: environment, timeout: 300)
         let commands = [
             "unlock-keychain", "sign", "item", "show-keychain-info", "lock-keychain", "export-smartcard",
-            "dump-keychain",
+            "dump-keychain", "export",
         ]
-        #expect(Set(result.text.split(separator: "\n")) == Set(commands.map { "\($0): 53 1 0" }), "\(result)")
+        let lines = commands.map { "\($0): 53 1 0" } + ["subject=CN = mine"]
+        #expect(Set(result.text.split(separator: "\n").map(String.init)) == Set(lines), "\(result)")
     }
 
     /// The service waits for the card's answer, and the host for the service's, each without a limit of its own.
