@@ -77,7 +77,12 @@ struct ItemCommand: ParsableCommand {
             guard ItemClass(rawValue: try ItemArguments.className(of: pairs) ?? "")?.isPassword != true else {
                 throw error
             }
-            session.gaps.tell(session.eachToken { $1 }.missing)
+            let unread = session.eachToken { $1 }.missing
+            // The search may have named the cause itself.
+            if let card = unread.first(where: { $0.place == .card && error.reason.contains($0.error.reason) })?.error {
+                throw KeychainError(card.code, error.reason, remedy: card.remedy)
+            }
+            session.gaps.tell(unread)
             try session.gaps.doubting { throw error }
         }
     }

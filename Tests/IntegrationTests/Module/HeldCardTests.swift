@@ -93,6 +93,7 @@ import VirtualCard
             try lock-keychain -a
             try export-smartcard -i "$id"
             try dump-keychain "$id"
+            try item class=idnt
             try item class=cert
             try export -t certs -o certificates
             wait $lists
