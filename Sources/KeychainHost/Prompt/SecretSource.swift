@@ -141,6 +141,10 @@ public final class SecretSource: Prompter {
             close(descriptor)
             throw KeychainError(.param, "cannot read '\(path)': \(SystemError().reason)", key: "pin-source")
         }
+        if information.st_mode & S_IFMT == S_IFDIR {
+            close(descriptor)
+            throw KeychainError(.param, "'\(path)' is a folder", remedy: "name a file in it", key: "pin-source")
+        }
         if information.st_mode & S_IFMT == S_IFREG, information.st_mode & 0o077 != 0 {
             close(descriptor)
             throw KeychainError(
