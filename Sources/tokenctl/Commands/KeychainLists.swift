@@ -49,6 +49,11 @@ struct ListKeychains: ParsableCommand {
         if set {
             // Cards are left out, so that the output of list-keychains can be the input.
             let files = try keychains.filter { NamedKeychain.noun(ofCard: $0) == nil }.map(KeychainName.file)
+            guard keychains.isEmpty || !files.isEmpty else {
+                throw CommandError(
+                    "only cards are named, so that no keychain in a file would be visited any more",
+                    advice: "name the files as well, or none of either for an empty list")
+            }
             let (host, request) = (try ProcessKeychains().host, RequestContext.silent)
             try host.choose(.searchList(files), in: domain.domain ?? .user, request)
             warnOfAbsent(try files.map { try host.path(ofKeychain: $0, request) })
