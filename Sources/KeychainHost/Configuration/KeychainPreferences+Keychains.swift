@@ -6,9 +6,20 @@ public import SecureBytes
 extension KeychainPreferences {
     /// Checks that a keychain can be created with a name, before a person is asked for its password.
     ///
-    /// - Throws: `errSecDuplicateKeychain` for a name that is taken, `errSecParam` for a path that is not a file's.
+    /// - Throws: `errSecDuplicateKeychain` for a name that is taken, `errSecParam` for a path that is not a file's, and for a
+    ///   name with control characters.
     public func checkFree(_ name: String) throws(KeychainError) {
-        try KeychainFile.checkFree(directories.path(ofKeychain: name))
+        try KeychainFile.checkFree(newPath(name))
+    }
+
+    /// The path of a keychain that is to be made. Listings could not show a control character, nor could settings keep it.
+    private func newPath(_ name: String) throws(KeychainError) -> String {
+        let path = directories.path(ofKeychain: name)
+        guard !path.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            throw KeychainError(
+                .param, "the keychain's name or path has a control character, as a line feed", remedy: "choose another")
+        }
+        return path
     }
 
     /// Creates a keychain, unlocked. It joins the user's search list, and becomes the default where there is none.
@@ -16,12 +27,12 @@ extension KeychainPreferences {
     /// - Parameters:
     ///   - name: as ``Directories/path(ofKeychain:)`` takes it.
     ///   - cost: the cost of one guess at the password.
-    /// - Throws: as ``LocalKeychain/create(at:password:cost:)``.
+    /// - Throws: as ``LocalKeychain/create(at:password:cost:)``, and `errSecParam` for a name with control characters.
     public func create(
         _ name: String, password: borrowing Secret, cost: ScryptCost = .standard
     ) throws(KeychainError) -> LocalKeychain {
         let keychain = try LocalKeychain.create(
-            at: directories.path(ofKeychain: name), password: password, cost: cost)
+            at: newPath(name), password: password, cost: cost)
         return try enlisted(keychain)
     }
 
@@ -40,12 +51,12 @@ extension KeychainPreferences {
     /// Restores a keychain from a backup, unlocked. It joins the user's search list as a new one does, and gets another
     /// identity if its original is in the list.
     ///
-    /// - Throws: as ``LocalKeychain/restore(_:to:password:beside:)``.
+    /// - Throws: as ``LocalKeychain/restore(_:to:password:beside:)``, and `errSecParam` for a name with control characters.
     public func restore(
         _ backup: String, as name: String, password: borrowing Secret
     ) throws(KeychainError) -> LocalKeychain {
         let keychain = try LocalKeychain.restore(
-            backup, to: directories.path(ofKeychain: name), password: password,
+            backup, to: newPath(name), password: password,
             beside: open().found.map(\.identifier))
         return try enlisted(keychain)
     }
