@@ -118,6 +118,8 @@ extension Host {
             let prompter = visit.session.authentication.prompter
             let from = try old.orAsked(
                 PromptRequest(.password, subject: file.name, use: visit.use("change it")), prompter)
+            // Nobody is to think up a new password for nothing.
+            if new == nil { try file.check(password: from) }
             let to = try new.orAsked(PromptRequest(.newPassword, subject: file.name), prompter)
             try visit.ticket.check()
             return renewsKey ? try file.rekey(from: from, to: to) : try file.changePassword(from: from, to: to)

@@ -6,6 +6,11 @@ internal import SystemCrypto
 
 // Another password, and another key. Keychain semantics 2.2.
 extension LocalKeychain {
+    /// - Throws: `errSecAuthFailed` for a wrong password.
+    func check(password: borrowing Secret) throws(KeychainError) {
+        _ = try wrappedKey().unwrap(password: password, of: name)
+    }
+
     /// Replaces the password. Items stay unchanged, and so does the locked state here and in other processes. Login
     /// sessions lose the key. Without a password, items that require one are deleted
     /// (``Accessibility/whenPasscodeSet``).
