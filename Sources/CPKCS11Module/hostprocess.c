@@ -21,6 +21,18 @@ extern char **environ;
 
 const char *tokenkit_getenv(const char *name) { return secure_getenv(name); }
 
+static _Atomic(const char *) log_path;
+
+void tokenkit_read_log_path(void) {
+    const char *wanted = secure_getenv("TOKENKIT_DEBUG"), *known = log_path;
+    if (wanted != NULL && (*wanted == 0 || strcmp(wanted, "0") == 0)) wanted = NULL;
+    if (wanted == known || (wanted != NULL && known != NULL && strcmp(wanted, known) == 0)) return;
+    /* A former path is not freed: a call of another thread may be reading it. */
+    log_path = wanted != NULL ? strdup(wanted) : NULL;
+}
+
+const char *tokenkit_log_path(void) { return log_path; }
+
 char **tokenkit_environment(void) { return environ; }
 
 int32_t tokenkit_is_privileged(void) { return getauxval(AT_SECURE) != 0; }
@@ -110,10 +122,16 @@ static int32_t await(int descriptor, short events, int64_t deadline) {
     }
 }
 
-int32_t tokenkit_send(int32_t descriptor, struct iovec *parts, int32_t count, int64_t deadline) {
+/* Programs close descriptors that are not theirs, also during a wait, and get the numbers again for files of their own. */
+static int32_t await_own(int32_t descriptor, uint64_t inode, short events, int64_t deadline) {
+    int32_t error = await(descriptor, events, deadline);
+    return error == 0 && tokenkit_socket_inode(descriptor) != inode ? -EBADF : error;
+}
+
+int32_t tokenkit_send(int32_t descriptor, uint64_t inode, struct iovec *parts, int32_t count, int64_t deadline) {
     for (int flags = MSG_NOSIGNAL | (is_far(deadline) ? 0 : MSG_DONTWAIT); count > 0; flags |= MSG_DONTWAIT) {
         if (flags & MSG_DONTWAIT) {
-            int32_t error = await(descriptor, POLLOUT, deadline);
+            int32_t error = await_own(descriptor, inode, POLLOUT, deadline);
             if (error != 0) return error;
         }
         struct msghdr message = {.msg_iov = parts, .msg_iovlen = count < IOV_MAX ? count : IOV_MAX};
@@ -129,13 +147,13 @@ int32_t tokenkit_send(int32_t descriptor, struct iovec *parts, int32_t count, in
     return 0;
 }
 
-int32_t tokenkit_receive(int32_t descriptor, void *bytes, size_t count, int64_t deadline) {
+int32_t tokenkit_receive(int32_t descriptor, uint64_t inode, void *bytes, size_t count, int64_t deadline) {
     while (count > 0) {
         ssize_t got = recv(descriptor, bytes, count, MSG_DONTWAIT);
         if (got == 0) return -EPIPE;
         if (got < 0 && errno == EAGAIN) {
             /* poll, not a blocking recv: on unix(7) sockets recv also wakes when the peer reads. */
-            int32_t error = await(descriptor, POLLIN, deadline);
+            int32_t error = await_own(descriptor, inode, POLLIN, deadline);
             if (error != 0) return error;
             continue;
         }
@@ -193,35 +211,54 @@ struct start {
 
 enum { stack_size = 16384 };
 
+/* Until exec the process shares the program's memory: system calls are made without the C library, whose functions a sanitizer or a
+ * preloaded library may have replaced by ones that change that memory, or need more stack. */
 static void close_from(unsigned int first) {
 #ifdef SYS_close_range
     if (syscall(SYS_close_range, first, ~0U, 0) == 0) return;
 #endif
     /* Kernels before 5.9. */
-    for (int descriptor = (int)first; descriptor < 65536; descriptor++) close(descriptor);
+    for (int descriptor = (int)first; descriptor < 65536; descriptor++) syscall(SYS_close, descriptor);
 }
 
 /* The exit status is the error as well, but is not read: valgrind (--error-exitcode) replaces it. */
 static void fail(struct start *start) {
     start->error = errno;
-    _exit(start->error);
+    syscall(SYS_exit_group, start->error);
+}
+
+/* The kernel's struct sigaction. */
+struct kernel_action {
+    void *handler;
+    unsigned long flags;
+    void *restorer;
+    uint64_t mask;
+};
+
+/* Signals with a handler get their default by exec. Those that are ignored would stay so. */
+static void stop_ignoring(void) {
+    struct kernel_action standard = {0};
+    for (int number = 1; number < NSIG; number++) {
+        struct kernel_action present = {0};
+        if (syscall(SYS_rt_sigaction, number, NULL, &present, sizeof present.mask) != 0) continue;
+        if (present.handler == SIG_IGN) syscall(SYS_rt_sigaction, number, &standard, NULL, sizeof standard.mask);
+    }
 }
 
 static int run_host(void *argument) {
     struct start *start = argument;
-    int nothing = open("/dev/null", O_RDWR);
+    int nothing = syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
     if (nothing < 0) fail(start);
     for (int stream = 0; stream < 3; stream++) {
-        if (dup2(nothing, stream) < 0) fail(start);
+        if (nothing != stream && syscall(SYS_dup3, nothing, stream, 0) < 0) fail(start);
     }
-    if (dup2(start->socket, 3) < 0) fail(start);
+    if (start->socket != 3 && syscall(SYS_dup3, start->socket, 3, 0) < 0) fail(start);
     close_from(4);
-    for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    stop_ignoring();
+    uint64_t none = 0;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
     char *const arguments[] = {(char *)start->path, "--private", NULL};
-    execve(start->path, arguments, start->environment);
+    syscall(SYS_execve, start->path, arguments, start->environment);
     fail(start);
     return 0;
 }
@@ -232,10 +269,23 @@ static int run_between(void *argument) {
     int child = clone(run_host, start->second_stack + stack_size, CLONE_VM | CLONE_VFORK, start);
     if (child < 0) fail(start);
     /* By now the child has either run exec or set the error. */
-    _exit(start->error);
+    syscall(SYS_exit_group, start->error);
+    return 0;
+}
+
+/* After unshare(CLONE_NEWPID) the next child is the first process of another PID namespace, which ends with it. The namespace has no
+ * name before (namespaces(7)). */
+static int makes_namespace(void) {
+    char own[64], of_children[64];
+    const char *path = "/proc/self/ns/pid_for_children";
+    struct stat status;
+    ssize_t count = readlink("/proc/self/ns/pid", own, sizeof own);
+    if (count <= 0 || lstat(path, &status) != 0) return 0;
+    return readlink(path, of_children, sizeof of_children) != count || memcmp(own, of_children, count) != 0;
 }
 
 int32_t tokenkit_start(const char *path, char *const environment[], int32_t socket) {
+    if (makes_namespace()) return -EPERM;
     size_t size = 2 * stack_size + sizeof(struct start);
     char *stacks = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stacks == MAP_FAILED) return -errno;
@@ -262,8 +312,8 @@ int32_t tokenkit_start(const char *path, char *const environment[], int32_t sock
 
 void tokenkit_log(const char *path, const char *text, size_t count) {
     int descriptor = STDERR_FILENO;
-    if (strchr(path, '/') != NULL) {
-        descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (strchr(path, '/') != NULL && strcmp(path, "/dev/stderr") != 0) {
+        descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
         if (descriptor < 0) return;
     }
     /* One call, so that lines of several threads and processes stay whole. */

@@ -24,10 +24,10 @@ enum AttributeMemory {
     /// - Returns: false where an attribute is missing, so that nothing was written.
     static func answer(
         _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE, _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>,
-        _ count: Int, _ context: borrowing CallContext
+        _ count: Int, _ context: inout CallContext
     ) throws(Failure) -> Bool {
         guard Host.isConnected(context.initialisation) else { return false }
-        let connection = try Connections.take(context)
+        let connection = try Connections.take(&context)
         defer { Connections.giveBack(connection, context.initialisation) }
         let memory = unsafe connection.fields.pointee.attributes
         guard unsafe memory.isOf(session, object) else { return false }

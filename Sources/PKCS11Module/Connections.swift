@@ -13,13 +13,20 @@ enum Connections {
     /// Takes a connection that no other thread has, or makes one. Where the maximum is in use, waits for a free one.
     ///
     /// - Throws: `CKR_DEVICE_ERROR` where none can be made, or none becomes free in time; ``Host/isMissing``.
-    static func take(_ context: borrowing CallContext) throws(Failure) -> Connection {
-        let deadline = context.deadline.forConnection
+    static func take(_ context: inout CallContext) throws(Failure) -> Connection {
+        var returns = tokenkit_load(Int32(tokenkit_word_returns))
         let places = context.awaitsEvent ? count - forEvents..<count : 0..<count
         while true {
+            let deadline = context.deadline.forConnection
             if let connection = try takeFree(places, context.initialisation, deadline) { return connection }
             guard !context.awaitsEvent else { throw tooManyWaits }
-            guard context.waits, deadline.remaining > 0 else { throw tooManyCalls }
+            // The host is at work as long as other threads give connections back.
+            let present = tokenkit_load(Int32(tokenkit_word_returns))
+            if present != returns {
+                returns = present
+                context.deadline.renew()
+            }
+            guard context.waits, context.deadline.forConnection.remaining > 0 else { throw tooManyCalls }
             usleep(interval)
             guard Initialisation.isCurrent(context.initialisation) else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
         }
@@ -58,10 +65,12 @@ enum Connections {
     }
 
     static func giveBack(_ connection: Connection, _ initialisation: UInt64) {
-        guard Initialisation.isCurrent(initialisation) else { return discard(connection) }
+        guard Initialisation.hasNotEnded(initialisation) else { return discard(connection) }
         store(connection.index, idle)
+        let returns = Int32(tokenkit_word_returns)
+        tokenkit_store(returns, tokenkit_load(returns) &+ 1)
         // The end of the module may have passed by it meanwhile.
-        if !Initialisation.isCurrent(initialisation), replace(connection.index, idle, busy) { discard(connection) }
+        if !Initialisation.hasNotEnded(initialisation), replace(connection.index, idle, busy) { discard(connection) }
     }
 
     static func discard(_ connection: Connection) {
@@ -156,12 +165,12 @@ struct Connection {
         }
         let header = FrameHeader(.request, number: number, fieldCount: call.count, secretCount: secrets.count)
             .encoded()
-        let descriptor = unsafe fields.pointee.descriptor
+        let (descriptor, inode) = unsafe (fields.pointee.descriptor, fields.pointee.inode)
         let result = unsafe header.withUnsafeBytes { header in
             unsafe call.withUnsafeBytes { call in
                 var parts = unsafe secrets.parts(behind: header, call)
                 return unsafe parts.withUnsafeMutableBufferPointer { parts in
-                    unsafe tokenkit_send(descriptor, parts.baseAddress, Int32(parts.count), deadline.time)
+                    unsafe tokenkit_send(descriptor, inode, parts.baseAddress, Int32(parts.count), deadline.time)
                 }
             }
         }
@@ -205,9 +214,9 @@ struct Connection {
     private func bytes(_ count: Int, _ deadline: Deadline) throws(Failure) -> [UInt8] {
         guard count > 0 else { return [] }
         var bytes = [UInt8](repeating: 0, count: count)
-        let descriptor = unsafe fields.pointee.descriptor
+        let (descriptor, inode) = unsafe (fields.pointee.descriptor, fields.pointee.inode)
         let result = unsafe bytes.withUnsafeMutableBytes {
-            unsafe tokenkit_receive(descriptor, $0.baseAddress, count, deadline.time)
+            unsafe tokenkit_receive(descriptor, inode, $0.baseAddress, count, deadline.time)
         }
         try check(result)
         return bytes
@@ -215,7 +224,8 @@ struct Connection {
 
     /// Reads secrets into the program's memory.
     func receive(_ count: Int, to destination: UnsafeMutableRawPointer, _ deadline: Deadline) throws(Failure) {
-        try check(unsafe tokenkit_receive(fields.pointee.descriptor, destination, count, deadline.time))
+        let (descriptor, inode) = unsafe (fields.pointee.descriptor, fields.pointee.inode)
+        try check(unsafe tokenkit_receive(descriptor, inode, destination, count, deadline.time))
     }
 
     private func check(_ result: Int32) throws(Failure) {

@@ -73,7 +73,7 @@ struct Reply: ~Copyable {
     ) throws(Failure) -> Reply {
         let connection: Connection
         do throws(Failure) {
-            connection = try Connections.take(context)
+            connection = try Connections.take(&context)
         } catch {
             guard error.isMissingHost, !call.function.takesSlot else { throw error }
             throw Failure(CKR_SESSION_HANDLE_INVALID, isHost: false, error.reason)

@@ -5,6 +5,7 @@ internal import CPKCS11Module
 
 @c @implementation
 public func C_Initialize(_ arguments: UnsafeMutableRawPointer?) -> CK_RV {
+    tokenkit_read_log_path()
     let log = Log(#function)
     do throws(Failure) {
         if let arguments = unsafe arguments {
@@ -33,8 +34,9 @@ public func C_Finalize(_ reserved: UnsafeMutableRawPointer?) -> CK_RV {
         guard unsafe reserved == nil else { throw argumentsBad }
         // The host ends the waits of other threads, and is asked before any connection is closed.
         context.waits = false
+        try Initialisation.beginEnd(context.initialisation)
         if Host.isConnected(context.initialisation) { try? PKCS11Call(.finalize).perform(&context) }
-        try Initialisation.end(context.initialisation)
+        Initialisation.end(context.initialisation)
         Host.end()
         Connections.closeIdle()
     }

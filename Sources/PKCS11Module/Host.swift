@@ -44,7 +44,7 @@ enum Host {
         let host = unsafe client.pointee.host
         release()
         guard isSent else { throw hostFailed }
-        guard Initialisation.isCurrent(initialisation) else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
+        guard Initialisation.hasNotEnded(initialisation) else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
         return host
     }
 
@@ -85,7 +85,7 @@ enum Host {
         while !replace(connected, busy), !replace(none, busy) {
             guard deadline.remaining > 0 else { throw hostFailed }
             usleep(interval)
-            guard Initialisation.isCurrent(initialisation) else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
+            guard Initialisation.hasNotEnded(initialisation) else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
         }
     }
 
@@ -96,7 +96,7 @@ enum Host {
         while true {
             let round = unsafe client.pointee.initialisation
             store(connected)
-            guard !Initialisation.isCurrent(round), replace(connected, busy) else { return }
+            guard !Initialisation.hasNotEnded(round), replace(connected, busy) else { return }
             if unsafe client.pointee.initialisation == round {
                 unsafe client.pointee.close()
                 return store(none)

@@ -58,7 +58,7 @@ enum HostSearch {
         let sent = unsafe message.withUnsafeBytes { message in
             var part = unsafe iovec(
                 iov_base: UnsafeMutableRawPointer(mutating: message.baseAddress), iov_len: message.count)
-            return unsafe tokenkit_send(descriptor, &part, 1, deadline.time)
+            return unsafe tokenkit_send(descriptor, tokenkit_socket_inode(descriptor), &part, 1, deadline.time)
         }
         guard sent == 0, let header = receive(FrameHeader.byteCount, from: descriptor, deadline) else { return false }
         guard let header = try? FrameHeader(parsing: header), header.kind == .hello, header.number == 0,
@@ -72,7 +72,7 @@ enum HostSearch {
         guard 1...4096 ~= count else { return nil }
         var bytes = [UInt8](repeating: 0, count: count)
         let result = unsafe bytes.withUnsafeMutableBytes {
-            unsafe tokenkit_receive(descriptor, $0.baseAddress, count, deadline.time)
+            unsafe tokenkit_receive(descriptor, tokenkit_socket_inode(descriptor), $0.baseAddress, count, deadline.time)
         }
         return result == 0 ? bytes : nil
     }
@@ -167,10 +167,9 @@ enum HostSearch {
         }
         guard made == 0 else { return -1 }
         defer { _ = close(ends.1) }
-        let folder = folderOfLibrary
         let places: [StaticString] = ["/../libexec/tokenkitd", "/../../libexec/tokenkitd", "/tokenkitd"]
-        for place in places {
-            if start(folder, place, &environment, ends.1) { return ends.0 }
+        if let folder = folderOfLibrary {
+            for place in places where start(folder, place, &environment, ends.1) { return ends.0 }
         }
         if start(unsafe [UInt8](text: tokenkit_installed_host()), "", &environment, ends.1) { return ends.0 }
         _ = close(ends.0)
@@ -191,13 +190,12 @@ enum HostSearch {
         }
     }
 
-    /// The folder of the module's file, with symbolic links resolved.
-    private static var folderOfLibrary: [UInt8] {
-        guard let path = unsafe tokenkit_module_path(), let resolved = unsafe realpath(path, nil) else { return [] }
-        var folder = unsafe [UInt8](text: resolved)
-        unsafe free(resolved)
-        while let last = folder.popLast(), last != 0x2F {}
-        return folder
+    /// The folder of the module's file, with symbolic links resolved; nil where it is unknown.
+    private static var folderOfLibrary: [UInt8]? {
+        unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { folder in
+            guard let start = folder.baseAddress, unsafe tokenkit_module_folder(start) != 0 else { return nil }
+            return unsafe [UInt8](text: start)
+        }
     }
 }
 

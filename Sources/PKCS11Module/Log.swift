@@ -3,7 +3,7 @@ internal import CPKCS11Module
 
 /// The log that `TOKENKIT_DEBUG` asks for: each call's return value, and its reason.
 ///
-/// `TOKENKIT_DEBUG` names a file to append to, by a path with a slash; any other value but `0` stands for standard error. The
+/// It is read in `C_Initialize`. It names a file to append to, by a path with a slash; any other value but `0` stands for standard error. The
 /// host's lines never contain a PIN, a key or decrypted data.
 struct Log {
     private let name: StaticString
@@ -14,10 +14,7 @@ struct Log {
     }
 
     /// Nil where no log is wanted.
-    static var path: UnsafePointer<CChar>? {
-        guard let path = unsafe tokenkit_getenv("TOKENKIT_DEBUG"), unsafe path[0] != 0 else { return nil }
-        return unsafe path[0] == 0x30 && path[1] == 0 ? nil : path
-    }
+    static var path: UnsafePointer<CChar>? { unsafe tokenkit_log_path() }
 
     /// Writes the host's notes: lines about events, and last the meaning of the return value.
     mutating func note(_ notes: [[UInt8]]) {

@@ -36,12 +36,15 @@ enum Initialisation {
     /// Nil where this process has not initialised the module, whatever its parent did.
     static var current: UInt64? {
         let value = tokenkit_load(word)
-        return isOwn(value) && value & unfinished == 0 ? value : nil
+        return isOwn(value) && value & (unfinished | ending) == 0 ? value : nil
     }
 
     /// Whether the module is still in the initialisation in which a call began. Asks no process id: a forked child runs no call that its
     /// parent began.
     static func isCurrent(_ value: UInt64) -> Bool { tokenkit_load(word) == value }
+
+    /// Whether the initialisation has its connections: it is current, or `C_Finalize` is about to close them.
+    static func hasNotEnded(_ value: UInt64) -> Bool { tokenkit_load(word) & ~ending == value }
 
     /// - Throws: `CKR_CRYPTOKI_ALREADY_INITIALIZED`.
     static func begin() throws(Failure) {
@@ -72,15 +75,21 @@ enum Initialisation {
         return Failure(CKR_CRYPTOKI_ALREADY_INITIALIZED)
     }
 
+    /// Begins the end of an initialisation: from now on it is not the present one, so that calls which the host ends fail as calls
+    /// of a module that is not initialised.
+    ///
     /// - Throws: `CKR_CRYPTOKI_NOT_INITIALIZED`.
-    static func end(_ value: UInt64) throws(Failure) {
-        guard tokenkit_replace(word, value, 0) != 0 else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
+    static func beginEnd(_ value: UInt64) throws(Failure) {
+        guard tokenkit_replace(word, value, value | ending) != 0 else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
     }
+
+    static func end(_ value: UInt64) { _ = tokenkit_replace(word, value | ending, 0) }
 
     private static var word: Int32 { Int32(tokenkit_word_initialisation) }
     private static var owner: Int32 { Int32(tokenkit_word_process) }
     private static var rounds: Int32 { Int32(tokenkit_word_rounds) }
     private static var unfinished: UInt64 { 1 }
+    private static var ending: UInt64 { 1 << 31 }
 
     /// Whether the value has the id of this process. A parent's word is gone where the kernel wipes it.
     private static func isOwn(_ value: UInt64) -> Bool { process(of: value) == UInt64(UInt32(bitPattern: getpid())) }
@@ -106,9 +115,8 @@ func perform(
         return context.log.end(CKR_OK)
     } catch {
         // C_Finalize ends connections under calls that it does not wait for, and the host ends these calls in its way.
-        if [CKR_DEVICE_ERROR, CKR_DEVICE_REMOVED, CKR_FUNCTION_CANCELED].contains(error.code),
-            !Initialisation.isCurrent(initialisation)
-        {
+        let codes = [CKR_DEVICE_ERROR, CKR_DEVICE_REMOVED, CKR_FUNCTION_CANCELED, CKR_SESSION_HANDLE_INVALID]
+        if codes.contains(error.code), !Initialisation.isCurrent(initialisation) {
             return context.log.end(CKR_CRYPTOKI_NOT_INITIALIZED)
         }
         return context.log.end(error.code, error.reason)

@@ -59,7 +59,7 @@ public func C_GetAttributeValue(
         // Without valid attributes, the call is still sent: a wrong session or object is reported first.
         let isGiven = unsafe attributes != nil && 1...CK_ULONG(PKCS11Call.maximumAttributes) ~= count
         if isGiven, let attributes = unsafe attributes,
-            try unsafe AttributeMemory.answer(session, object, attributes, Int(count), context)
+            try unsafe AttributeMemory.answer(session, object, attributes, Int(count), &context)
         {
             return
         }

@@ -14,6 +14,10 @@
 
 /* secure_getenv(3): NULL also in a program that has more rights than its user. */
 const char *tokenkit_getenv(const char *name);
+/* Reads TOKENKIT_DEBUG. Other calls must not read the environment, which another thread of the program may be changing. */
+void tokenkit_read_log_path(void);
+/* Where the log goes; NULL where none is wanted. */
+const char *tokenkit_log_path(void);
 /* The environment of the process; NULL for none. */
 char **tokenkit_environment(void);
 /* Whether the program has more rights than its user: AT_SECURE of getauxval(3). */
@@ -42,9 +46,9 @@ enum { tokenkit_gone = -EPIPE, tokenkit_unread = -ECONNRESET, tokenkit_timed_out
 
 /* Sends or receives all bytes, by sendmsg(2) without SIGPIPE and by recv(2), until a time of tokenkit_now. 0, or -errno;
  * tokenkit_gone where the other side is gone, tokenkit_unread where it ended without reading the last message, tokenkit_timed_out
- * after the deadline. */
-int32_t tokenkit_send(int32_t descriptor, struct iovec *parts, int32_t count, int64_t deadline);
-int32_t tokenkit_receive(int32_t descriptor, void *bytes, size_t count, int64_t deadline);
+ * after the deadline, -EBADF where the descriptor is another socket by then than that of the inode. */
+int32_t tokenkit_send(int32_t descriptor, uint64_t inode, struct iovec *parts, int32_t count, int64_t deadline);
+int32_t tokenkit_receive(int32_t descriptor, uint64_t inode, void *bytes, size_t count, int64_t deadline);
 /* Sends bytes with a descriptor, until a time of tokenkit_now. 0, or -errno; tokenkit_gone where the other side is gone, or does not
  * read. */
 int32_t tokenkit_send_descriptor(int32_t descriptor, const void *bytes, size_t count, int32_t sent, int64_t deadline);

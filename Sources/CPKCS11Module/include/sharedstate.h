@@ -46,6 +46,7 @@ enum {
     tokenkit_word_changes,        /* how many calls may have changed objects or their attributes */
     tokenkit_word_failed_starts,  /* how many starts of a host have failed since the last one that did not */
     tokenkit_word_pause_end,      /* the time of tokenkit_now until which no host is started after that */
+    tokenkit_word_returns,        /* changes when a thread gives a connection back */
     tokenkit_word_signature,      /* the lock of tokenkit_begun_signature */
     tokenkit_word_connections,    /* the first of the words with the state of a connection */
     tokenkit_connection_count = 64,

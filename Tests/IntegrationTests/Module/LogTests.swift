@@ -35,6 +35,18 @@ import VirtualCard
         }
     }
 
+    @Test func standardErrorMayBeNamedByItsPathAndAPipeWithoutReaderHoldsNobody() throws {
+        let folder = try TemporaryFolder()
+        let holder = try DaemonWithCard(VirtualCardBuilder(profile: .generic, fourKeys: .p256).build())
+        let program = try ModuleProgram.compile("surroundings", in: folder)
+        try #require(mkfifo(folder.path("pipe"), 0o600) == 0)
+        for (path, isTold) in [("/dev/stderr", true), (folder.path("pipe"), false)] {
+            let result = try ModuleProgram.run(
+                program, ["functions"], in: folder, service: holder.daemon.socketPath, ["TOKENKIT_DEBUG": path])
+            #expect(result.status == 0 && "\(result)".contains("tokenkit-pkcs11[") == isTold, "\(result)")
+        }
+    }
+
     @Test(arguments: Cause.allCases)
     func eachCauseHasWordsOfItsOwnAndNoneHoldsAPIN(cause: Cause) throws {
         let folder = try TemporaryFolder()

@@ -24,6 +24,9 @@ import VirtualCard
 
     @Test func descriptorsThatAreClosedOrReusedAreNeitherWrittenToNorClosed() throws { try run("descriptors") }
 
+    @Test(arguments: ["functions", "folder", "environment", "descriptors", "finalize", "namespace"])
+    func whatSurroundsTheModuleIsTheProgramsAndChangesAtAnyTime(way: String) throws { try run("surroundings", way) }
+
     @Test(arguments: [
         "children", "interrupted", "hanging", "blocked", "broken", "terminal", "files", "calls", "threads", "cancelled",
         "staying",
