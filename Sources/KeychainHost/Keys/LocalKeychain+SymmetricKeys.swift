@@ -34,7 +34,7 @@ extension KeychainSession {
     ///
     /// - Throws: `errSecItemNotFound` where it is no longer there.
     public func symmetricKey(of item: Item) throws(KeychainError) -> SymmetricKey {
-        let keychain = try keychain(of: item) as? LocalKeychain
+        let keychain = (try? keychain(of: item)) as? LocalKeychain
         guard let key = try keychain?.symmetricKeys(.reference(item.reference)).first else {
             throw KeychainError(.itemNotFound, "the key is no longer where it was found")
         }

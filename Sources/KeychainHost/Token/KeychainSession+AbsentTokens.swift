@@ -8,7 +8,7 @@ extension KeychainSession {
     /// - Throws: `errSecItemNotFound` where it is no longer there.
     public func key(of item: Item) throws(KeychainError) -> any KeychainKey {
         let selector = KeySelector.reference(item.reference)
-        let list = item.isOnToken ? searchList : SearchList(members: [try keychain(of: item)])
+        let list = item.isOnToken ? searchList : SearchList(members: (try? keychain(of: item)).map { [$0] } ?? [])
         if let key = try list.keys(selector).found.first { return key }
         if item.isOnToken, let key = try absentKeys(selector).first { return key }
         throw KeychainError(.itemNotFound, "the key is no longer where it was found")
