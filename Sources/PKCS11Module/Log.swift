@@ -3,7 +3,7 @@ internal import CPKCS11Module
 
 /// The log that `TOKENKIT_DEBUG` asks for: each call's return value, and its reason.
 ///
-/// It is read in `C_Initialize`. It names a file to append to, by a path with a slash; any other value but `0` stands for standard error. The
+/// `C_Initialize` reads the variable. It names a file to append to, by a path with a slash; any other value but `0` stands for standard error. The
 /// host's lines never contain a PIN, a key or decrypted data.
 struct Log {
     private let name: StaticString

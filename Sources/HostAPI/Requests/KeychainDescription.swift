@@ -35,7 +35,7 @@ public struct KeychainDescription: Sendable, Hashable {
         public var serialNumber: String?
         /// The firmware or application version.
         public var version: String?
-        /// Nil for a card that is in no reader.
+        /// The slot that the token is in.
         public var slotName: CryptokiSlotName?
         /// The name of the module that shows the token; nil for a card that is read without one.
         public var module: String?
@@ -62,7 +62,7 @@ public struct KeychainDescription: Sendable, Hashable {
     public let status: KeychainStatus
     /// Whether new items that name no keychain go to it.
     public let isDefault: Bool
-    /// Nil for a file.
+    /// Nil for a file, and for a card that is in no reader.
     public let token: Token?
 
     public init(

@@ -8,6 +8,8 @@ package protocol InProcessHost: KeychainService {
         of key: PersistentReference, in place: String, _ context: RequestContext
     ) throws(KeychainError) -> Secret
 
+    /// The state of a place, which stays current for as long as the client lives.
+    ///
     /// - Throws: `errSecNoSuchKeychain`.
     func state(of place: String) throws(KeychainError) -> any PlaceState
 

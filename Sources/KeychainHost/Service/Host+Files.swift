@@ -118,7 +118,7 @@ extension Host {
             let prompter = visit.session.authentication.prompter
             let from = try old.orAsked(
                 PromptRequest(.password, subject: file.name, use: visit.use("change it")), prompter)
-            // Nobody is to think up a new password for nothing.
+            // The old password is checked first: behind a wrong one, no new password is asked for.
             if new == nil { try file.check(password: from) }
             let to = try new.orAsked(PromptRequest(.newPassword, subject: file.name), prompter)
             try visit.ticket.check()
