@@ -39,7 +39,8 @@ import VirtualCard
         ("The compiler's check of the stack, errno", ["__errno_location", "__stack_chk_fail"]),
         ("The environment, and whether it is to be believed", ["environ", "getauxval", "secure_getenv"]),
         ("Where the host is, and whether it is needed", ["access", "dladdr", "lstat", "read", "realpath"]),
-        ("Whether its children are in its PID namespace", ["memcmp", "readlink"]),
+        // The optimiser makes bcmp of a memcmp that asks for equality alone.
+        ("Whether its children are in its PID namespace", ["bcmp", "memcmp", "readlink"]),
         ("Who this is, and whether a fork has made another of it", ["geteuid", "getpid", "madvise"]),
         (
             "Connections",
