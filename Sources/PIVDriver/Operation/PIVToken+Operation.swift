@@ -141,7 +141,10 @@ extension PIVToken {
         do {
             let isTrusted = knowledge.hasJustSigned(target.slot)
             let result = try request.complete(AuthenticationResponse.parse(answer), isTrusted: isTrusted)
-            if request.completion.isSignature, !isTrusted { knowledge.signed(target.slot, with: target.key) }
+            if request.completion.isSignature, !isTrusted {
+                knowledge.signed(target.slot, with: target.key)
+                rememberKey(in: target.slot, &card)
+            }
             return result
         } catch {
             // The known facts of the slot may be out of date, since another program may have put a new key there.

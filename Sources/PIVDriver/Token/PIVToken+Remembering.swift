@@ -69,11 +69,27 @@ extension PIVToken {
             identity: identity, objects: objects, metadata: metadata, tellsMetadata: support,
             pinReference: (support == true || knowledge.present.contains(.discovery) ? cardholderPIN.reference : nil)
                 ?? remembered?.pinReference,
-            // Another card under the same name must not take the place of the first.
-            proofKey: remembered?.proofKey ?? listedProofKey)
+            // Another card under the same name must not take the place of the first. While 9E was not looked at, it may have the
+            // better key.
+            proofKey: remembered?.proofKey
+                ?? (knowledge.slots[.cardAuthentication] == nil ? nil : listedProofKey))
         guard card != remembered, !card.isEmpty || remembered != nil else { return }
         certificates.remember(card.encoded(), for: identity.id)
         knowledge.remembered = .known(card)
+    }
+
+    /// Remembers the key of a signature that was right, so that a program which only signs does not read it from the card each time.
+    ///
+    /// With the second program, and so never for a card that is used once, it costs a command on a card that may have metadata. Its
+    /// answer saves the Discovery Object in each later signature.
+    mutating func rememberKey(in slot: PIVSlot, _ card: inout CardTransaction) {
+        guard certificates != nil, knownIdentity != nil, !isBlank else { return }
+        if remembered?.key(in: slot) != nil {
+            guard knowledge.metadataSupport == .unknown else { return }
+            // The signature was made. An error of the connection shows itself with the next command.
+            try? learnMetadataSupport(&card)
+        }
+        rememberContents(besides: PIVSlot.allCases)
     }
 
     /// Drops the memory of a slot, so that it is read completely the next time.

@@ -9,7 +9,7 @@ import VirtualCard
 @testable import KeychainHost
 @testable import KeychainModel
 
-/// The number of commands of a signature in a new process, as each run of `tokenctl` is, with a card that was listed before.
+/// The number of commands of a signature in a new process, as each run of `tokenctl` is, with a card that was used before.
 @Suite struct SignatureBudgetTests {
     struct Job: Sendable, CustomTestStringConvertible {
         let profile: CardProfile
@@ -47,6 +47,12 @@ import VirtualCard
     ) throws -> [LoggedCommand] {
         let reader = VirtualReader(card: try TestCard(profile: job.profile, algorithm: job.algorithm).make())
         #expect(try program(reader).items(matching: Query(.certificate, limit: .all)).found.count >= 4)
+        return try log(job, key, prompter, on: reader)
+    }
+
+    private func log(
+        _ job: Job, _ key: String, _ prompter: any Prompter, on reader: VirtualReader
+    ) throws -> [LoggedCommand] {
         reader.clearLog()
         let signer = try #require(try program(reader).keys(.signer(key)).first)
         let digest = [UInt8](repeating: 0x5A, count: 32)
@@ -66,6 +72,21 @@ import VirtualCard
         #expect(log.count { $0.ins == 0xA4 } == 1)
         #expect(log.count { $0.ins == 0x20 && $0.dataCount > 0 } == 1)
         #expect(log.count { $0.ins == 0xF7 || ($0.ins == 0x20 && $0.dataCount == 0) } == 1)
+    }
+
+    /// A card that programs sign with and never list, as ssh does. The second one finds out whether the card has metadata.
+    @Test(arguments: Job.all, ["9A", "9C", "9E"])
+    func theThirdSignatureOnACardThatWasNeverListedCostsNoMoreThanAfterAListing(job: Job, key: String) throws {
+        let reader = VirtualReader(card: try TestCard(profile: job.profile, algorithm: job.algorithm).make())
+        let first = try log(job, key, AnswersByScript("123456"), on: reader)
+        _ = try log(job, key, AnswersByScript("123456"), on: reader)
+        let third = try log(job, key, AnswersByScript("123456"), on: reader)
+        #expect(third.count <= (key == "9E" ? 5 : job.limit), "\(third)")
+        #expect(first.count > third.count)
+        // The memory of one key takes nothing from a listing.
+        #expect(try program(reader).items(matching: Query(.certificate, limit: .all)).found.count >= 4)
+        let other = try log(job, key == "9A" ? "9C" : "9A", AnswersByScript("123456"), on: reader)
+        #expect(other.count <= job.limit)
     }
 
     /// The tries left are read before the question, and again with the PIN, because other programs may have used some. A card

@@ -104,11 +104,11 @@ import TokenKit
         let desk = try fresh(card)
         let signature = try desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456")
         #expect(try holds(signature, #require(key).publicKey))
-        // From then on the new key is read.
+        // From then on the new key is used, and remembered.
         #expect(try desk.inventory(.key(TokenObjectID("9A"))).objects.first?.key?.publicKey == key?.publicKey.spki)
         let remembered = try #require(memory.all().first.flatMap { RememberedCard(parsing: $0) })
-        #expect(remembered.metadata[.authentication] == nil)
-        #expect(remembered.metadata.count >= 3)
+        #expect(remembered.key(in: .authentication)?.publicKey == key?.publicKey.spki)
+        #expect(remembered.metadata.count >= 4)
     }
 
     /// An operation that names the old public key gets no signature of the new key.
