@@ -124,9 +124,9 @@ public func C_GetTokenInfo(_ slot: CK_SLOT_ID, _ information: UnsafeMutablePoint
         try fill(&filled.serialNumber, with: &text)
         fill(&filled.utcTime, with: "")
         filled.flags = try reply.number(0)
-        filled.ulMaxSessionCount = CK_EFFECTIVELY_INFINITE
+        filled.ulMaxSessionCount = CK_ULONG(SessionLimit.count)
         filled.ulSessionCount = try reply.number(1)
-        filled.ulMaxRwSessionCount = CK_EFFECTIVELY_INFINITE
+        filled.ulMaxRwSessionCount = CK_ULONG(SessionLimit.count)
         filled.ulRwSessionCount = try reply.number(2)
         filled.ulMinPinLen = try reply.number(3)
         filled.ulMaxPinLen = try reply.number(4)

@@ -17,7 +17,8 @@ extension Cryptoki {
                 try Cryptoki.requireNoParts(state.encryption?.course)
                 state.encryption = nil
                 state.encryption = try CipherOperation(
-                    request, secret.object, secret: secret.bytes, encrypts: true, login: session.slot.login)
+                    request, secret.object, secret: secret.bytes, encrypts: true, login: session.slot.login,
+                    handles.room)
             }
         }
         let publicKey = try publicKey(key, in: session)
@@ -99,7 +100,8 @@ extension Cryptoki {
                 try Cryptoki.requireNoParts(state.decryption?.course)
                 state.decryption = nil
                 state.decryption = try CipherOperation(
-                    request, secret.object, secret: secret.bytes, encrypts: false, login: session.slot.login)
+                    request, secret.object, secret: secret.bytes, encrypts: false, login: session.slot.login,
+                    handles.room)
             }
         }
         let object = try privateKey(key, in: session)

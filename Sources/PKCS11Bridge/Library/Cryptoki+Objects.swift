@@ -137,7 +137,7 @@ extension Cryptoki {
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         _ = try template.bool(CKA_MODIFIABLE)
         let isPrivate = try isPrivate(template, in: session)
-        return handles.add(
+        return try handles.add(
             { .sessionData(template, isPrivate: isPrivate, number: $0) }, secret: SharedSecret(value), in: session)
     }
 
@@ -146,7 +146,7 @@ extension Cryptoki {
         _ key: PublicKey, _ template: Template, isGenerated: Bool = false, in session: PKCS11Session
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         let isPrivate = try isPrivate(template, in: session)
-        return handles.add(
+        return try handles.add(
             { .sessionPublicKey(key, template, isPrivate: isPrivate, isGenerated: isGenerated, number: $0) },
             secret: nil, in: session)
     }
@@ -156,7 +156,7 @@ extension Cryptoki {
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         let isPrivate = try isPrivate(template, in: session, unlessSaid: session.slot.isLoggedIn)
         let protection = try NewObject.protection(template, key.kind)
-        return handles.add(
+        return try handles.add(
             {
                 .sessionPrivateKey(
                     key, template, protection, isPrivate: isPrivate, isGenerated: isGenerated, number: $0)
@@ -190,7 +190,7 @@ extension Cryptoki {
         }
         let isPrivate = try isPrivate(template, in: session)
         let protection = try KeyProtection(ofSecretKey: template, isGenerated: isGenerated)
-        return handles.add(
+        return try handles.add(
             {
                 .sessionSecretKey(
                     kind, byteCount: count, protection, template, isPrivate: isPrivate, isGenerated: isGenerated,
@@ -253,7 +253,7 @@ extension Cryptoki {
         }
         var value: SharedSecret?
         if let secret = template.secret(CKA_VALUE) { value = SharedSecret(secret) }
-        handles.change(handle, to: object.changed(to: template), value)
+        try handles.change(handle, to: object.changed(to: template), value)
     }
 
     package func generateKeyPair(

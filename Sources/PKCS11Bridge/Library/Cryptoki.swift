@@ -2,6 +2,7 @@ package import CCryptoki
 package import HostAPI
 package import SecureBytes
 internal import Synchronization
+internal import Wire
 
 /// The module between `C_Initialize` and `C_Finalize`: slots, sessions and handles of one process.
 ///
@@ -79,8 +80,11 @@ package final class Cryptoki: Sendable {
         guard flags & CKF_SERIAL_SESSION != 0 else { throw CryptokiError(CKR_SESSION_PARALLEL_NOT_SUPPORTED) }
         let generation = try slot.generation()
         forgetTokens(before: generation, in: slotID)
-        return slot.sessionGate.withLock {
-            sessions.withLock { sessions in
+        return try slot.sessionGate.withLock { () throws(CryptokiError) in
+            try sessions.withLock { sessions throws(CryptokiError) in
+                guard sessions.open.count < SessionLimit.count else {
+                    throw CryptokiError(CKR_SESSION_COUNT, "\(SessionLimit.count) sessions are open")
+                }
                 sessions.last += 1
                 // Every token allows read-write sessions, since programs open them without writing.
                 sessions.open[sessions.last] = PKCS11Session(

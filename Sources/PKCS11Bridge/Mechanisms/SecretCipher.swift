@@ -19,7 +19,10 @@ struct SecretCipher: ~Copyable {
         let nonce: [UInt8]
         let associatedData: [UInt8]
         let tagLength: Int
+        let room: ObjectRoom
         var sealed: [UInt8] = []
+        /// The room that the parts take.
+        var share: ObjectShare?
 
         func outputLength(ofRest count: Int) -> Int { max(sealed.count + count - tagLength, 0) }
     }
@@ -28,7 +31,9 @@ struct SecretCipher: ~Copyable {
     static let longestSealed = FrameHeader.maximumSecrets
 
     /// - Throws: `CKR_MECHANISM_INVALID`, `CKR_MECHANISM_PARAM_INVALID`.
-    init(_ request: MechanismRequest, encrypts: Bool, key: borrowing Secret) throws(CryptokiError) {
+    init(
+        _ request: MechanismRequest, encrypts: Bool, key: borrowing Secret, _ room: ObjectRoom
+    ) throws(CryptokiError) {
         let invalid = CryptokiError(CKR_MECHANISM_PARAM_INVALID)
         guard case .cipher(let mode) = try request.use(for: CKF_ENCRYPT) else { throw MechanismRequest.unknown }
         let vector: [UInt8]
@@ -49,7 +54,8 @@ struct SecretCipher: ~Copyable {
                 AESGCM.nonceLengths ~= nonce.count
             else { throw invalid }
             guard encrypts else {
-                opening = Opening(key: key.clone(), nonce: nonce, associatedData: associatedData, tagLength: length)
+                opening = Opening(
+                    key: key.clone(), nonce: nonce, associatedData: associatedData, tagLength: length, room: room)
                 return
             }
             vector = nonce
@@ -98,7 +104,7 @@ struct SecretCipher: ~Copyable {
         }
     }
 
-    /// - Throws: `CKR_DATA_LEN_RANGE`.
+    /// - Throws: `CKR_DATA_LEN_RANGE`, `CKR_DEVICE_MEMORY`.
     mutating func update(_ part: Span<UInt8>) throws(CryptokiError) -> Secret {
         if let left = bytesLeft {
             guard UInt64(part.count) <= left else {
@@ -108,6 +114,8 @@ struct SecretCipher: ~Copyable {
         }
         if let former = opening?.sealed.count {
             guard former + part.count <= SecretCipher.longestSealed else { throw CryptokiError(CKR_DATA_LEN_RANGE) }
+            let room = opening?.room
+            opening?.share = try room?.take(bytes: former + part.count)
             for index in part.indices { opening?.sealed.append(part[index]) }
         }
         do throws(CryptoError) {

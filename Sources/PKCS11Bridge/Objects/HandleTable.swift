@@ -13,6 +13,8 @@ final class HandleTable: Sendable {
         var session: CK_SESSION_HANDLE?
         /// The bytes of a session's secret key or data object.
         var secret: SharedSecret?
+        /// The room that a session's object takes.
+        var share: ObjectShare?
         /// The login in which a session's object was made.
         var login: Int?
 
@@ -52,6 +54,8 @@ final class HandleTable: Sendable {
     }
 
     private let state: Mutex<State>
+    /// The room of the program, which the parts of a message that are kept take as well.
+    let room = ObjectRoom(.ofClient, of: .shared)
 
     /// - Parameter first: the number above which all handles are.
     init(after first: CK_OBJECT_HANDLE) {
@@ -114,24 +118,39 @@ final class HandleTable: Sendable {
     }
 
     /// The handle of an object that ends with its session.
+    ///
+    /// - Throws: `CKR_DEVICE_MEMORY`.
     func add(
         _ make: (Int) -> CryptokiObject, secret: SharedSecret?, in session: PKCS11Session
-    ) -> CK_OBJECT_HANDLE {
-        state.withLock { state in
+    ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
+        try state.withLock { state throws(CryptokiError) in
+            let object = make(Int(clamping: state.last + 1))
+            let share = try room.take(bytes: HandleTable.bytes(of: object, secret))
             state.last += 1
             state.entries[state.last] = Entry(
-                slot: session.slot.id, generation: session.generation, object: make(Int(clamping: state.last)),
-                session: session.handle, secret: secret, login: session.slot.login)
+                slot: session.slot.id, generation: session.generation, object: object, session: session.handle,
+                secret: secret, share: share, login: session.slot.login)
             return state.last
         }
     }
 
     /// Gives an object of a session other attributes, and optionally another value.
-    func change(_ handle: CK_OBJECT_HANDLE, to object: CryptokiObject, _ secret: SharedSecret?) {
-        state.withLock { state in
-            state.entries[handle]?.object = object
-            if let secret { state.entries[handle]?.secret = secret }
+    ///
+    /// - Throws: `CKR_DEVICE_MEMORY`.
+    func change(
+        _ handle: CK_OBJECT_HANDLE, to object: CryptokiObject, _ secret: SharedSecret?
+    ) throws(CryptokiError) {
+        try state.withLock { state throws(CryptokiError) in
+            guard var entry = state.entries[handle] else { return }
+            if let secret { entry.secret = secret }
+            entry.object = object
+            entry.share = try room.take(bytes: HandleTable.bytes(of: object, entry.secret))
+            state.entries[handle] = entry
         }
+    }
+
+    private static func bytes(of object: CryptokiObject, _ secret: SharedSecret?) -> Int {
+        object.attributes.values.reduce(secret?.secret.count ?? 0) { $0 + $1.count }
     }
 
     /// - Throws: `CKR_OBJECT_HANDLE_INVALID`, also for a private object while nobody is logged in.

@@ -154,9 +154,9 @@ struct CipherOperation: ~Copyable {
     /// - Parameter bytes: the secret key.
     init(
         _ request: MechanismRequest, _ key: CryptokiObject, secret bytes: borrowing Secret, encrypts: Bool,
-        login: Int?
+        login: Int?, _ room: ObjectRoom
     ) throws(CryptokiError) {
-        cipher = try SecretCipher(request, encrypts: encrypts, key: bytes)
+        cipher = try SecretCipher(request, encrypts: encrypts, key: bytes, room)
         input = try Input(nil, limit: 0)
         (self.key, scheme, self.login) = (key, nil, login)
     }
