@@ -80,8 +80,8 @@ extension PIVToken {
 
     /// Remembers the key of a signature that was right, so that a program which only signs does not read it from the card each time.
     ///
-    /// With the second program, and so never for a card that is used once, it costs a command on a card that may have metadata. Its
-    /// answer saves the Discovery Object in each later signature.
+    /// A later signature, and so none on a card that is used once, costs a command where it is unknown whether the card has metadata.
+    /// The answer saves the Discovery Object in each signature after it.
     mutating func rememberKey(in slot: PIVSlot, _ card: inout CardTransaction) {
         guard certificates != nil, knownIdentity != nil, !isBlank else { return }
         if remembered?.key(in: slot) != nil {
