@@ -12,6 +12,15 @@ public enum ProcessMemory {
         try oneAtATime.withLock { _ in try count(secret) }
     }
 
+    /// Memory of zeros that is mapped while no search runs: a search that began before it was mapped could read at its addresses.
+    public static func map(_ size: Int) -> UnsafeMutableRawPointer? {
+        let address = oneAtATime.withLock { _ in
+            let memory = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+            return memory == MAP_FAILED ? 0 : UInt(bitPattern: memory)
+        }
+        return UnsafeMutableRawPointer(bitPattern: address)
+    }
+
     private static let pageSize = UInt(sysconf(Int32(_SC_PAGESIZE)))
 
     private static func count(_ secret: borrowing Secret) throws -> Int {
