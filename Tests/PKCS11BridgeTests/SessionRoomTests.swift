@@ -60,6 +60,69 @@ import Wire
         _ = try session(module)
     }
 
+    private static let gcm = MechanismRequest(
+        CKM_AES_GCM, .gcm(nonce: [UInt8](repeating: 0, count: 12), associatedData: [], tagBits: 128))
+
+    /// A program with a keychain, and a key of AES in a session of it.
+    private func cipher() throws -> (module: TestModule, session: CK_SESSION_HANDLE, key: CK_OBJECT_HANDLE) {
+        let module = try TestModule()
+        _ = try module.keychain()
+        let session = try session(module)
+        var key = template(CKO_SECRET_KEY, value: [UInt8](repeating: 1, count: 16))
+        key.append(CKA_KEY_TYPE, Encoded.ulong(CKK_AES).span)
+        return (module, session, try module.cryptoki.createObject(session, key))
+    }
+
+    /// GCM keeps what it decrypts until its tag was checked.
+    @Test func thePartsThatGCMKeepsAreBounded() throws {
+        let (module, first, key) = try cipher()
+        let part = [UInt8](repeating: 7, count: 4 << 20)
+        var sessions = [first]
+        for _ in 1...5 { sessions.append(try session(module)) }
+        for session in sessions { try module.cryptoki.decryptInit(session, Self.gcm, key: key) }
+        func send(_ session: CK_SESSION_HANDLE) -> CK_RV {
+            returned { _ = try module.cryptoki.decryptUpdate(session, part, .bytes(0)) }
+        }
+        // 60 MiB, beside a key of 16 bytes.
+        for session in sessions.dropLast() {
+            for _ in 1...3 { #expect(send(session) == CKR_OK) }
+        }
+        #expect(send(sessions[5]) == CKR_DEVICE_MEMORY)
+        try module.cryptoki.closeSession(sessions[1])
+        try module.cryptoki.decryptInit(sessions[5], Self.gcm, key: key)
+        #expect(send(sessions[5]) == CKR_OK)
+    }
+
+    @Test func theRoomOfAMessageThatGCMDecryptedIsFreeAgain() throws {
+        let (module, session, key) = try cipher()
+        let cryptoki = module.cryptoki
+        try cryptoki.encryptInit(session, Self.gcm, key: key)
+        let plaintext = [UInt8](repeating: 3, count: 4_000)
+        let sealed = try bytes(of: cryptoki.encrypt(session, Secret(copying: plaintext.span), .bytes(5_000)))
+        func send(_ parts: Int, of message: [UInt8]) throws {
+            let size = (message.count + parts - 1) / parts
+            for start in stride(from: 0, to: message.count, by: size) {
+                let part = Array(message[start..<min(start + size, message.count)])
+                _ = try cryptoki.decryptUpdate(session, part, .bytes(0))
+            }
+        }
+        for round in 0..<700 {
+            try cryptoki.decryptInit(session, Self.gcm, key: key)
+            try send(10, of: sealed)
+            switch round % 3 {
+            case 0: #expect(try bytes(of: cryptoki.decryptFinal(session, .bytes(4_000))) == plaintext)
+            case 1:
+                try send(1, of: [0])
+                let result = returned { _ = try cryptoki.decryptFinal(session, .bytes(4_001)) }
+                #expect(result == CKR_ENCRYPTED_DATA_INVALID)
+            default: try cryptoki.cancel(session, flags: CKF_DECRYPT)
+            }
+        }
+        let data = template(CKO_DATA, value: [1])
+        for _ in 1..<4_096 { _ = try cryptoki.createObject(session, data) }
+        #expect(returned { _ = try cryptoki.createObject(session, data) } == CKR_DEVICE_MEMORY)
+    }
+
     @Test func allProgramsTogetherHaveARoomAsWell() throws {
         let whole = ObjectRoom(ObjectRoom.Size(objects: 3, bytes: 100))
         let (first, second) = (ObjectRoom(.ofClient, of: whole), ObjectRoom(.ofClient, of: whole))
@@ -68,6 +131,11 @@ import Wire
         shares.append(try second.take(bytes: 20))
         #expect(returned { _ = try second.take(bytes: 0) } == CKR_DEVICE_MEMORY)
         shares.removeFirst()
-        #expect(try second.take(bytes: 40) !== shares[0])
+        let last = try second.take(bytes: 30)
+        #expect(returned { try last.grow(by: 11) } == CKR_DEVICE_MEMORY)
+        try last.grow(by: 10)
+        #expect(returned { try last.grow(by: 1) } == CKR_DEVICE_MEMORY)
+        shares.removeAll()
+        try last.grow(by: 60)
     }
 }

@@ -19,10 +19,9 @@ struct SecretCipher: ~Copyable {
         let nonce: [UInt8]
         let associatedData: [UInt8]
         let tagLength: Int
-        let room: ObjectRoom
-        var sealed: [UInt8] = []
         /// The room that the parts take.
-        var share: ObjectShare?
+        let share: ObjectShare
+        var sealed: [UInt8] = []
 
         func outputLength(ofRest count: Int) -> Int { max(sealed.count + count - tagLength, 0) }
     }
@@ -30,7 +29,7 @@ struct SecretCipher: ~Copyable {
     /// The most bytes that GCM decrypts, since the plaintext is sent in one message.
     static let longestSealed = FrameHeader.maximumSecrets
 
-    /// - Throws: `CKR_MECHANISM_INVALID`, `CKR_MECHANISM_PARAM_INVALID`.
+    /// - Throws: `CKR_MECHANISM_INVALID`, `CKR_MECHANISM_PARAM_INVALID`, `CKR_DEVICE_MEMORY`.
     init(
         _ request: MechanismRequest, encrypts: Bool, key: borrowing Secret, _ room: ObjectRoom
     ) throws(CryptokiError) {
@@ -55,7 +54,8 @@ struct SecretCipher: ~Copyable {
             else { throw invalid }
             guard encrypts else {
                 opening = Opening(
-                    key: key.clone(), nonce: nonce, associatedData: associatedData, tagLength: length, room: room)
+                    key: key.clone(), nonce: nonce, associatedData: associatedData, tagLength: length,
+                    share: try room.take(bytes: 0))
                 return
             }
             vector = nonce
@@ -114,8 +114,7 @@ struct SecretCipher: ~Copyable {
         }
         if let former = opening?.sealed.count {
             guard former + part.count <= SecretCipher.longestSealed else { throw CryptokiError(CKR_DATA_LEN_RANGE) }
-            let room = opening?.room
-            opening?.share = try room?.take(bytes: former + part.count)
+            try opening?.share.grow(by: part.count)
             for index in part.indices { opening?.sealed.append(part[index]) }
         }
         do throws(CryptoError) {

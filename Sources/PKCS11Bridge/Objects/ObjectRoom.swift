@@ -29,10 +29,17 @@ final class ObjectRoom: Sendable {
     /// - Throws: `CKR_DEVICE_MEMORY` where there is no room.
     func take(bytes: Int) throws(CryptokiError) -> ObjectShare {
         let rest = try whole?.take(bytes: bytes)
+        try take(Size(objects: 1, bytes: bytes))
+        return ObjectShare(bytes: bytes, of: self, rest)
+    }
+
+    fileprivate func take(_ more: Size) throws(CryptokiError) {
         let isTaken = taken.withLock { taken in
-            guard taken.objects < size.objects, bytes <= size.bytes - taken.bytes else { return false }
-            taken.objects += 1
-            taken.bytes += bytes
+            guard more.objects <= size.objects - taken.objects, more.bytes <= size.bytes - taken.bytes else {
+                return false
+            }
+            taken.objects += more.objects
+            taken.bytes += more.bytes
             return true
         }
         guard isTaken else {
@@ -41,28 +48,47 @@ final class ObjectRoom: Sendable {
                 "\(whole == nil ? "all programs" : "this program") may have \(size.objects) objects of sessions at a time, in \(size.bytes >> 20) MiB"
             )
         }
-        return ObjectShare(bytes: bytes, of: self, rest)
     }
 
-    fileprivate func giveBack(bytes: Int) {
+    fileprivate func giveBack(_ less: Size) {
         taken.withLock { taken in
-            taken.objects -= 1
-            taken.bytes -= bytes
+            taken.objects -= less.objects
+            taken.bytes -= less.bytes
         }
     }
 }
 
 /// The room that one object takes. It is free again with the last reference to this.
 final class ObjectShare: Sendable {
-    private let bytes: Int
+    private let bytes: Mutex<Int>
     private let room: ObjectRoom
     private let rest: ObjectShare?
 
     fileprivate init(bytes: Int, of room: ObjectRoom, _ rest: ObjectShare?) {
-        self.bytes = bytes
+        self.bytes = Mutex(bytes)
         self.room = room
         self.rest = rest
     }
 
-    deinit { room.giveBack(bytes: bytes) }
+    /// Takes more room for the same object.
+    ///
+    /// - Throws: `CKR_DEVICE_MEMORY`; the object keeps what it had.
+    func grow(by more: Int) throws(CryptokiError) {
+        try rest?.grow(by: more)
+        do throws(CryptokiError) {
+            try room.take(ObjectRoom.Size(objects: 0, bytes: more))
+        } catch {
+            rest?.shrink(by: more)
+            throw error
+        }
+        bytes.withLock { $0 += more }
+    }
+
+    private func shrink(by less: Int) {
+        bytes.withLock { $0 -= less }
+        room.giveBack(ObjectRoom.Size(objects: 0, bytes: less))
+        rest?.shrink(by: less)
+    }
+
+    deinit { room.giveBack(ObjectRoom.Size(objects: 1, bytes: bytes.withLock { $0 })) }
 }
