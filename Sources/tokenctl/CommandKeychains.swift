@@ -85,6 +85,28 @@ struct CommandKeychains {
         try search(query) { (query) throws(KeychainError) in try host.identities(matching: query, .silent) }
     }
 
+    /// The private keys that a selector names in these keychains.
+    func keys(_ selector: KeySelector) throws(KeychainError) -> Outcome<[KeyDescription]> {
+        guard !areAll else { return try host.keys(matching: KeyQuery(selector), .silent) }
+        let members = try identifiers()
+        var outcome = try host.keys(matching: KeyQuery(selector, in: .keychains(members.found)), .silent)
+        outcome.add(missing: members.missing)
+        return outcome
+    }
+
+    /// The private keys that a selector names on known cards that are in no reader.
+    func absentKeys(_ selector: KeySelector) throws(KeychainError) -> [KeyDescription] {
+        try host.keys(matching: KeyQuery(selector, in: .absentTokens), .silent).found
+    }
+
+    /// The error of the use of a key whose card is in no reader.
+    func isAbsent(_ key: KeyDescription) -> KeychainError {
+        let known = self.process.knownTokens().first { KeychainIdentifier($0.identity.id) == key.item.keychain }
+        return KeychainError(
+            .interactionRequired, "the key \(key.name) is on '\(key.keychainName)', which is in no reader",
+            remedy: known.map { "insert card \($0.identity.serialNumber ?? $0.identity.id.instance)" } ?? "insert it")
+    }
+
     private func search<Found>(
         _ query: Query, _ body: (Query) throws(KeychainError) -> Outcome<[Found]>
     ) throws(KeychainError) -> Outcome<[Found]> {
@@ -101,11 +123,6 @@ struct CommandKeychains {
     /// Deletes items that were found in keychain files: all of them, or none.
     func delete(_ items: [Item]) throws(KeychainError) {
         _ = try host.change(items.map { .delete(Query($0.reference, in: [$0.keychain])) }, .silent)
-    }
-
-    /// A session over these keychains, which adds to the default keychain and knows the cards that are not inserted.
-    func client(_ authentication: AuthenticationContext = AuthenticationContext()) -> KeychainSession {
-        present.session(authentication: authentication)
     }
 
     /// - Throws: for the id or label of a card that is not inserted; the error of a card that could not be read, and may be it.

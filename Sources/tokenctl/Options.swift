@@ -172,20 +172,36 @@ struct AuthenticationOptions: ParsableArguments {
 
     func context(_ process: ProcessKeychains? = nil, for names: [String]) throws -> AuthenticationContext {
         let process = try process ?? ProcessKeychains()
-        return try process.authentication(prompter(names, process), lastTry: lastTry ? .spend : .keep)
+        return try process.authentication(prompter(for: names, process), lastTry: lastTry ? .spend : .keep)
     }
 
     /// A host over the keychains of a process, for requests with ``request``.
     func host(
         _ process: ProcessKeychains, accessGroups: AccessGroups = .configured, for names: [String]
     ) throws -> any KeychainService {
-        KeychainHost.Host(process, accessGroups: accessGroups, prompter: try prompter(names, process))
+        host(process, accessGroups: accessGroups, asking: try prompter(for: names, process))
+    }
+
+    func host(
+        _ process: ProcessKeychains, accessGroups: AccessGroups = .configured, asking prompter: any Prompter
+    ) -> any KeychainService {
+        KeychainHost.Host(process, accessGroups: accessGroups, prompter: prompter)
+    }
+
+    /// The use of keys that were found in keychains.
+    ///
+    /// - Parameters:
+    ///   - names: the keys and cards that the command was told to use; a URI among them may say where the PIN is.
+    ///   - use: the purpose, in words that complete "PIN to …".
+    func keys(_ session: CommandKeychains, for names: [String?], to use: String) throws -> KeyUse {
+        KeyUse(try host(session.process, accessGroups: .all, for: names.compactMap { $0 }), request, to: use)
     }
 
     /// The circumstances of a request.
     var request: RequestContext { RequestContext(mayUseLastTry: lastTry) }
 
-    private func prompter(_ names: [String], _ process: ProcessKeychains) throws -> any Prompter {
+    /// The source of PINs and passwords. It counts the lines of `--pin-source`: one command has one.
+    func prompter(for names: [String], _ process: ProcessKeychains) throws -> any Prompter {
         let alternative = "give it with --pin-source, or run where a prompt can be shown"
         if let pinSource {
             return try SecretSource(pinSource, alternative: alternative, isOpen: InheritedDescriptors.contains)

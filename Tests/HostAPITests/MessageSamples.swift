@@ -131,6 +131,15 @@ enum MessageSamples {
         requests += importRequests.map { .importFile($0) }
         requests.append(.exportFile(try exportRequest()))
         requests += ExportRequest.Format.allCases.map { .exportFile(ExportRequest([], as: $0)) }
+        let selectors: [KeySelector] = [
+            .name("9A"), .signer(""), .label("ä"), .publicKeyHash([1, 2]), .reference(object), .reference(local),
+        ]
+        requests += selectors.map { .keys(KeyQuery($0)) }
+        requests += [
+            .keys(KeyQuery(.name("k"), in: .keychains([]))), .keys(KeyQuery(.name("k"), in: .keychains([keychain]))),
+            .keys(KeyQuery(.name("9A"), in: .absentTokens)), .askAhead(of: .use(of: object)),
+            .vouching(for: local, with: [0x30, 0]), .askAhead(of: .change(of: keychain)),
+        ]
         return requests
     }
 
@@ -297,7 +306,15 @@ enum MessageSamples {
         answers += PresenceProof.allCases.map { .presenceProof($0) }
         answers += tokens.map { .token($0) }
         answers += TokenFailure.allCases.map { .failed(KeychainError(.notLoggedIn, failure: $0)) }
-        return try answers + answersAboutFiles(item, named, missing)
+        return try answers + answersAboutFiles(item, named, missing) + answersAboutKeys(item, missing)
+    }
+
+    private static func answersAboutKeys(_ item: Item, _ missing: [Missing]) -> [HostAnswer] {
+        let keys = [
+            KeyDescription(item, keychainName: "Reader", slotName: places[0].slotName),
+            KeyDescription(item, keychainName: ""),
+        ]
+        return [.keys(Outcome(keys, missing: missing)), .keys(Outcome([]))] + Vouching.allCases.map { .vouching($0) }
     }
 
     private static func answersAboutFiles(

@@ -198,6 +198,12 @@ extension HostAnswer: WireValue {
         case .token(let description):
             message.write(24 as UInt8)
             message.write(description)
+        case .keys(let outcome):
+            message.write(25 as UInt8)
+            message.write(outcome)
+        case .vouching(let vouching):
+            message.write(26 as UInt8)
+            message.write(vouching)
         }
     }
 
@@ -227,6 +233,8 @@ extension HostAnswer: WireValue {
         case 22: self = .backup(try message.value())
         case 23: self = .places(try message.value())
         case 24: self = .token(try message.value())
+        case 25: self = .keys(try message.value())
+        case 26: self = .vouching(try message.value())
         default: throw .malformed
         }
     }

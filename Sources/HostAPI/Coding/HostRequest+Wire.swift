@@ -146,6 +146,16 @@ extension HostRequest: WireValue {
             message.write(place)
             message.write(old)
             message.write(new)
+        case .keys(let query):
+            message.write(42 as UInt8)
+            message.write(query)
+        case .askAhead(let action):
+            message.write(43 as UInt8)
+            message.write(action)
+        case .vouching(let item, let der):
+            message.write(44 as UInt8)
+            message.write(item)
+            message.write(der)
         }
     }
 
@@ -198,6 +208,9 @@ extension HostRequest: WireValue {
         case 39: self = .logIn(to: try message.text(), forOneUse: try message.flag())
         case 40: self = .logOut(of: try message.text())
         case 41: self = .changePIN(of: try message.text(), from: try message.secret(), to: try message.secret())
+        case 42: self = .keys(try message.value())
+        case 43: self = .askAhead(of: try message.value())
+        case 44: self = .vouching(for: try message.value(), with: try message.bytes())
         default: throw .malformed
         }
     }

@@ -29,4 +29,6 @@ public enum HostAnswer: Sendable, Equatable {
     case imported(ImportedContent)
     case places(Outcome<[TokenPlace]>)
     case token(TokenDescription)
+    case keys(Outcome<[KeyDescription]>)
+    case vouching(Vouching)
 }

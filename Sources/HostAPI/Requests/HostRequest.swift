@@ -45,6 +45,9 @@ public enum HostRequest: Sendable, Equatable {
     case logIn(to: String, forOneUse: Bool)
     case logOut(of: String)
     case changePIN(of: String, from: SharedSecret, to: SharedSecret)
+    case keys(KeyQuery)
+    case askAhead(of: GuardedAction)
+    case vouching(for: PersistentReference, with: [UInt8])
 }
 
 extension KeychainService {
@@ -101,6 +104,9 @@ extension KeychainService {
             case .logIn(let place, let isForOneUse): try logIn(to: place, forOneUse: isForOneUse, context)
             case .logOut(let place): try logOut(of: place, context)
             case .changePIN(let place, let old, let new): try changePIN(of: place, from: old, to: new, context)
+            case .keys(let query): return .keys(try keys(matching: query, context))
+            case .askAhead(let action): try askAhead(of: action, context)
+            case .vouching(let item, let der): return .vouching(try vouching(for: item, with: der, context))
             }
             return .done
         } catch {

@@ -165,6 +165,26 @@ public protocol KeychainService: Sendable {
     ///   a deletion that finds nothing; nothing has changed then.
     func change(_ steps: [ChangeStep], _ context: RequestContext) throws(KeychainError) -> Outcome<ChangeResult>
 
+    /// The private keys that a selector names. Of a card only these are read. Asks no person.
+    ///
+    /// - Throws: the error of the first member where every member failed.
+    func keys(matching query: KeyQuery, _ context: RequestContext) throws(KeychainError) -> Outcome<[KeyDescription]>
+
+    /// Asks for the PIN or password that an action needs, ahead of long work before the action, which has to belong to the same
+    /// authentication context. A PIN that counts for one use is kept with the context.
+    ///
+    /// - Throws: `errSecReadOnly` for a change of a keychain that is only read, before anybody is asked.
+    func askAhead(of action: GuardedAction, _ context: RequestContext) throws(KeychainError)
+
+    /// Tells whether the key of a keychain vouches for the public part of an item. Asks for the password of a locked keychain where the
+    /// context lets it.
+    ///
+    /// - Parameter der: the public part that is about to be used.
+    /// - Throws: `errSecDecode` for an item that has been altered, `errSecItemNotFound`.
+    func vouching(
+        for item: PersistentReference, with der: [UInt8], _ context: RequestContext
+    ) throws(KeychainError) -> Vouching
+
     /// Has a key do an operation where it is. The result is a signature, a ciphertext, a plaintext, or an agreed secret.
     ///
     /// - Throws: `errSecParam` for an algorithm that is not the key's or an input of the wrong length, before anybody is asked;

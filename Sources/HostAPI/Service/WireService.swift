@@ -78,6 +78,24 @@ package struct WireService: KeychainService {
         try send(.perform(operation), context) { if case .secret(let result?) = $0 { result } else { nil } }
     }
 
+    package func keys(
+        matching query: KeyQuery, _ context: RequestContext
+    ) throws(KeychainError) -> Outcome<[KeyDescription]> {
+        try send(.keys(query), context) { if case .keys(let outcome) = $0 { outcome } else { nil } }
+    }
+
+    package func askAhead(of action: GuardedAction, _ context: RequestContext) throws(KeychainError) {
+        try send(.askAhead(of: action), context) { if case .done = $0 { () } else { nil } }
+    }
+
+    package func vouching(
+        for item: PersistentReference, with der: [UInt8], _ context: RequestContext
+    ) throws(KeychainError) -> Vouching {
+        try send(.vouching(for: item, with: der), context) {
+            if case .vouching(let vouching) = $0 { vouching } else { nil }
+        }
+    }
+
     package func isSupported(
         _ algorithm: KeyAlgorithm, for operation: KeyOperation, by key: KeyRequest.Key, _ context: RequestContext
     ) throws(KeychainError) -> Bool {

@@ -93,6 +93,7 @@ extension KeychainKey {
         _ use: Use
     ) throws(KeychainError) -> Secret {
         let key = try parsedPublicKey()
+        try checkPurpose(operation)
         guard isSupported(algorithm, for: operation) else { throw algorithm.isNot(for: operation, key.kind) }
         if operation == .decrypt, case .encryption = algorithm { try key.checkLength(ofCiphertext: input.count) }
         return try run(AlgorithmStep(operation, algorithm), input, parameters, key, use)

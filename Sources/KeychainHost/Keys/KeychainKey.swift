@@ -17,6 +17,9 @@ public protocol KeychainKey: Sendable {
     /// The certificate that is kept with it, in DER.
     var certificate: [UInt8]? { get }
 
+    /// The item of the key; nil for one that is in no keychain.
+    var item: Item? { get }
+
     /// The slot of the token that it is on; nil for one in a file, or on a card that is in no reader.
     var tokenSlot: (any TokenBackend)? { get }
 
@@ -24,6 +27,11 @@ public protocol KeychainKey: Sendable {
     ///
     /// An algorithm that it does not do may reduce to one that it does: ``isSupported(_:for:)`` tells that.
     func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool
+
+    /// Checks the purpose that a token's standard gives the key. Asks no person and no card.
+    ///
+    /// - Throws: `errSecKeyUsageIncorrect` for an operation that the key could do, and is not meant for.
+    func checkPurpose(_ operation: KeyOperation) throws(KeychainError)
 
     /// Asks for the password or PIN that a use of the key needs, ahead of long work before that use. A PIN is kept in
     /// the context, and presented with the use.
@@ -42,6 +50,8 @@ public protocol KeychainKey: Sendable {
 }
 
 extension KeychainKey {
+    public var item: Item? { nil }
     public var tokenSlot: (any TokenBackend)? { nil }
+    public func checkPurpose(_ operation: KeyOperation) throws(KeychainError) {}
     public func askAhead(use: String, authentication: AuthenticationContext) throws(KeychainError) {}
 }

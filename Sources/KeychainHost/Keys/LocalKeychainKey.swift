@@ -1,4 +1,4 @@
-public import KeychainModel
+internal import KeychainModel
 internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
@@ -6,13 +6,14 @@ internal import TokenKit
 /// A private key whose bytes are in a local keychain.
 struct LocalKeychainKey: KeychainKey {
     let keychain: LocalKeychain
-    let item: Item
+    let found: Item
     let publicKey: [UInt8]
     /// Whether the permission to unwrap keys counts, and not the one to decrypt.
     var isUnwrapping = false
 
+    var item: Item? { found }
     var keychainName: String { keychain.name }
-    var name: String { item.label ?? "key" }
+    var name: String { found.label ?? "key" }
 
     /// Certificates have rows of their own; they are paired by the public-key hash.
     var certificate: [UInt8]? { nil }
@@ -22,13 +23,13 @@ struct LocalKeychainKey: KeychainKey {
         guard let kind = try? PublicKey(spki: publicKey).kind, let permission = operation.permission else {
             return false
         }
-        let allows = isUnwrapping ? item[.canUnwrap] ?? item[permission] : item[permission]
+        let allows = isUnwrapping ? found[.canUnwrap] ?? found[permission] : found[permission]
         return allows?.isTrue != false && kind.offers(algorithm, for: operation)
     }
 
     /// A key that asks for each use asks with the use, not ahead.
     func askAhead(use: String, authentication: AuthenticationContext) throws(KeychainError) {
-        guard try item.accessControl?.wantsPasscode != true else { return }
+        guard try found.accessControl?.wantsPasscode != true else { return }
         try keychain.unlock(use: use, authentication: authentication)
     }
 
@@ -36,7 +37,7 @@ struct LocalKeychainKey: KeychainKey {
         _ action: TokenOperation.Action, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
         guard
-            let encoded = try keychain.keyMaterial(of: item.reference, use: use, authentication: authentication)
+            let encoded = try keychain.keyMaterial(of: found.reference, use: use, authentication: authentication)
         else {
             throw KeychainError(.dataNotAvailable, "the key '\(name)' was stored without its private half")
         }
@@ -45,13 +46,6 @@ struct LocalKeychainKey: KeychainKey {
         } catch {
             throw KeychainError(error)
         }
-    }
-}
-
-extension KeychainKey {
-    /// The keychain in a file that has the key, and its item there; nil for one on a token.
-    public var localItem: (keychain: LocalKeychain, reference: PersistentReference)? {
-        (self as? LocalKeychainKey).map { ($0.keychain, $0.item.reference) }
     }
 }
 

@@ -74,15 +74,6 @@ extension SymmetricKey {
         }
     }
 
-    /// The name of the key's type, for people.
-    public var typeName: String {
-        switch type {
-        case .aes: "AES"
-        case .hmac: "HMAC"
-        default: "\(type.rawValue)"
-        }
-    }
-
     /// The block size of the key's cipher in bytes, `SecKeyGetBlockSize`; 0 for a key without a cipher.
     public var blockLength: Int { type == .aes ? BlockCipher.aes128.blockLength : 0 }
 
@@ -91,7 +82,7 @@ extension SymmetricKey {
         _ authentication: AuthenticationContext
     ) throws(KeychainError) -> [UInt8] {
         guard case .hmac(let digest) = algorithm, isSupported(algorithm, for: operation) else {
-            throw algorithm.isNot(for: operation, typeName)
+            throw algorithm.isNot(for: operation, type.symmetricName)
         }
         let key = try material(use: use, authentication: authentication)
         do throws(CryptoError) {
@@ -106,7 +97,7 @@ extension SymmetricKey {
         _ algorithm: KeyAlgorithm, for operation: KeyOperation, _ count: Int, _ associatedData: [UInt8]
     ) throws(KeychainError) {
         guard isSupported(algorithm, for: operation) else {
-            throw algorithm.isNot(for: operation, typeName)
+            throw algorithm.isNot(for: operation, type.symmetricName)
         }
         guard algorithm.takes(count, for: operation) else {
             throw KeychainError(.param, "\(algorithm) cannot \(operation) \(count) bytes")

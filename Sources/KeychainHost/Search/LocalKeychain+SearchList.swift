@@ -48,7 +48,7 @@ extension LocalKeychain: Keychain {
             }
         let result = try items(matching: query)
         let keys = result.found.filter(\.isPrivateKey).compactMap { item in
-            item.der.map { LocalKeychainKey(keychain: self, item: item, publicKey: $0) }
+            item.der.map { LocalKeychainKey(keychain: self, found: item, publicKey: $0) }
         }
         // A keychain with a damaged key cannot be said to have none.
         if keys.isEmpty { _ = try result.complete(besides: []) }

@@ -2,8 +2,55 @@ public import HostAPI
 public import KeychainModel
 public import SecureBytes
 public import SystemCrypto
+internal import TokenKit
 
 extension Host {
+    public func keys(
+        matching query: KeyQuery, _ context: RequestContext
+    ) throws(KeychainError) -> Outcome<[KeyDescription]> {
+        try visit(context) { visit throws(KeychainError) in
+            let outcome = try visit.session.searchList(for: query.places).keys(query.selector)
+            let keys = outcome.found.compactMap { key in
+                key.item.map {
+                    KeyDescription($0, keychainName: key.keychainName, slotName: key.tokenSlot?.cryptokiName)
+                }
+            }
+            return Outcome(keys, missing: outcome.missing)
+        }
+    }
+
+    public func askAhead(of action: GuardedAction, _ context: RequestContext) throws(KeychainError) {
+        switch action {
+        case .use(let key):
+            try use(.item(key), context) { key, purpose, authentication throws(KeychainError) in
+                guard case .pair(let key) = key else { return }
+                try key.askAhead(use: purpose ?? "use a key", authentication: authentication)
+            }
+        case .change(let keychain):
+            try visit(context, onToken: !keychain.isLocal) { visit throws(KeychainError) in
+                let keychain = try visit.session.keychain(keychain)
+                try keychain.checkWritable()
+                try keychain.unlock(
+                    use: visit.use("change the keychain"), authentication: visit.session.authentication)
+            }
+        }
+    }
+
+    public func vouching(
+        for reference: PersistentReference, with der: [UInt8], _ context: RequestContext
+    ) throws(KeychainError) -> Vouching {
+        try visit(context, onToken: reference.tokenID != nil) { visit throws(KeychainError) in
+            let item = try visit.session.item(reference)
+            // The card itself vouches for what is on it.
+            guard let keychain = try visit.session.keychain(of: item) as? LocalKeychain else { return .sealed }
+            let authentication = visit.session.authentication
+            if keychain.isLocked, (try? keychain.unlockFromSession()) != true, authentication.prompter.canAsk {
+                try keychain.unlock(use: visit.use("check a signature"), authentication: authentication)
+            }
+            return try keychain.vouching(for: reference, with: der)
+        }
+    }
+
     public func perform(_ request: KeyRequest, _ context: RequestContext) throws(KeychainError) -> SharedSecret {
         try use(request.key, context, for: request) { (key, purpose, authentication) throws(KeychainError) in
             try key.perform(request, for: purpose ?? request.standardUse, authentication)
@@ -37,7 +84,7 @@ extension Host {
             // An identity on a card may have its key in a file, and the other way round.
             let isOnToken = reference.itemClass == .key ? reference.tokenID != nil : nil
             return try visit(context, onToken: isOnToken) { visit throws(KeychainError) in
-                let key = try UsableKey(visit.session.keyItem(reference), in: visit.session)
+                let key = try UsableKey(reference, in: visit.session)
                 try visit.ticket.check()
                 return try body(key, visit.purpose, visit.session.authentication)
             }
@@ -65,7 +112,15 @@ private enum UsableKey {
     case publicHalf(PublicKey)
     case symmetric(SymmetricKey)
 
-    init(_ item: Item, in session: KeychainSession) throws(KeychainError) {
+    /// Of a card, only the key is read.
+    init(_ reference: PersistentReference, in session: KeychainSession) throws(KeychainError) {
+        if reference.itemClass == .key, reference.tokenID != nil,
+            let key = try session.searchList.keys(.reference(reference)).found.first
+        {
+            self = .pair(key)
+            return
+        }
+        let item = try session.keyItem(reference)
         if item.isSymmetricKey {
             self = .symmetric(try session.symmetricKey(of: item))
         } else if item.isPrivateKey {

@@ -1,3 +1,4 @@
+internal import HostAPI
 internal import KeychainModel
 
 extension KeychainSession {
@@ -73,10 +74,23 @@ extension KeychainSession {
             locals: searchList.members.filter { !($0 is any CardKeychain) }, missing: searchList.missing)
     }
 
+    /// The keychains that a search for keys visits.
+    func searchList(for places: KeyQuery.Places) -> SearchList {
+        switch places {
+        case .keychains(nil): searchList
+        case .keychains(let identifiers?):
+            SearchList(
+                locals: identifiers.compactMap { try? keychain($0) }, missing: absentKeychains(identifiers))
+        case .absentTokens: SearchList(members: absentTokens())
+        }
+    }
+
     /// The gaps for keychains that a query names and that do not exist.
-    func absentKeychains(_ query: Query) -> [Missing] {
+    func absentKeychains(_ query: Query) -> [Missing] { absentKeychains(query.keychains ?? []) }
+
+    private func absentKeychains(_ identifiers: [KeychainIdentifier]) -> [Missing] {
         var missing: [Missing] = []
-        for identifier in query.keychains ?? [] {
+        for identifier in identifiers {
             do throws(KeychainError) { _ = try keychain(identifier) } catch {
                 missing.append(
                     Missing(.absentKeychain, in: identifier.isLocal ? .file : .card, of: identifier.rawValue, error))

@@ -50,6 +50,9 @@ package struct TokenItems {
         return item
     }
 
+    /// The item of a private key; nil for an object without one.
+    func key(of object: TokenObject) -> Item? { object.key.map { key($0, of: object) } }
+
     private func missing(_ error: KeychainError) -> Missing {
         Missing(error.code == .decode ? .damagedItem : .unreadableKeychain, in: .card, of: name, error)
     }

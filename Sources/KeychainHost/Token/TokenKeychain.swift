@@ -67,33 +67,25 @@ public struct TokenKeychain: CardKeychain {
     public func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] {
         guard selector.mayNameTokenKey else { return [] }
         let contents = try ifPresent { () throws(TokenError) in try self.contents(selector) }
-        guard let contents = contents ?? nil else { return [] }
+        guard let contents = contents ?? nil, let identity = contents.identity else { return [] }
         // A named key that cannot be read is told apart from one that is not there.
         if contents.inventory.objects.isEmpty, selector.namesTokenKey, let error = contents.inventory.errors.first {
             throw error
         }
         return contents.inventory.objects.filter { selector.isFor($0) }.compactMap { object in
-            object.key.map { TokenKeychainKey(slot: slot, insertion: contents.insertion, object: object, key: $0) }
+            object.key.map {
+                TokenKeychainKey(
+                    slot: slot, insertion: contents.insertion, identity: identity, object: object, key: $0)
+            }
         }
     }
 
     private func contents(_ selector: KeySelector) throws(TokenError) -> TokenContents? {
-        switch selector {
-        case .name(let name):
-            return try ifFound { () throws(TokenError) in try slot.inventory(.object(TokenObjectID(name))) }
-        // `contents` identifies the card first: what is remembered of a card is found by its identity.
-        case .signer(let name):
-            return try ifFound { () throws(TokenError) in try slot.contents { _ in .privateKey(TokenObjectID(name)) } }
-        case .label, .publicKeyHash: return try slot.inventory(.all)
-        case .reference(let reference):
-            guard let object = reference.tokenObject else { return nil }
-            return try slot.contents { $0.id.description == reference.tokenID ? .object(object) : nil }
-        }
-    }
-
-    private func ifFound(_ body: () throws(TokenError) -> TokenContents?) throws(TokenError) -> TokenContents? {
-        do throws(TokenError) { return try body() } catch {
-            guard error.code == .notFound else { throw error }
+        do throws(TokenError) {
+            // The card is identified first: what is remembered of a card is found by its identity.
+            return try slot.contents { selector.selection(on: $0.id) }
+        } catch {
+            guard error.code == .notFound, selector.namesTokenKey else { throw error }
             return nil
         }
     }
@@ -125,6 +117,17 @@ extension Query {
 }
 
 extension KeySelector {
+    /// The objects to be read; nil where the selector means none of the token's.
+    fileprivate func selection(on token: TokenID) -> TokenSelection? {
+        switch self {
+        case .name(let name): .object(TokenObjectID(name))
+        case .signer(let name): .privateKey(TokenObjectID(name))
+        case .label, .publicKeyHash: .all
+        case .reference(let reference):
+            reference.tokenID == token.description ? reference.tokenObject.map { .privateKey($0) } : nil
+        }
+    }
+
     /// Whether the selector means an object.
     fileprivate func isFor(_ object: TokenObject) -> Bool {
         switch self {

@@ -6,11 +6,13 @@ internal import TokenKit
 
 /// A private key on a card, whether or not the card is in a reader.
 protocol TokenObjectKey: KeychainKey {
+    var identity: TokenIdentity { get }
     var object: TokenObject { get }
     var key: TokenKey { get }
 }
 
 extension TokenObjectKey {
+    var item: Item? { TokenItems(identity: identity, name: keychainName).key(of: object) }
     var name: String { object.id.rawValue }
     var publicKey: [UInt8] { key.publicKey }
     var certificate: [UInt8]? { object.certificate }
@@ -51,7 +53,8 @@ extension KeychainKey {
     var forAnyPurpose: any KeychainKey {
         guard let key = self as? TokenKeychainKey else { return self }
         return TokenKeychainKey(
-            slot: key.slot, insertion: key.insertion, object: key.object, key: key.key.forAnyPurpose)
+            slot: key.slot, insertion: key.insertion, identity: key.identity, object: key.object,
+            key: key.key.forAnyPurpose)
     }
 }
 
@@ -59,6 +62,7 @@ extension KeychainKey {
 struct TokenKeychainKey: TokenObjectKey {
     let slot: any TokenBackend
     let insertion: TokenInsertion
+    let identity: TokenIdentity
     let object: TokenObject
     let key: TokenKey
 
@@ -70,7 +74,7 @@ struct TokenKeychainKey: TokenObjectKey {
     func perform(
         _ action: TokenOperation.Action, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
-        try requirePurpose(action)
+        try checkPurpose(action.operation)
         let operation = TokenOperation(key: object.id, action: action, publicKey: publicKey)
         let touch = self.touch(authentication.prompter)
         do throws(TokenError) {
@@ -108,14 +112,14 @@ extension TokenKeychainKey {
         authentication.setCredential(try question.ask().secret.clone(), .pin)
     }
 
-    /// - Throws: `errSecKeyUsageIncorrect` for an action that the key could do, and is not meant for.
-    private func requirePurpose(_ action: TokenOperation.Action) throws(KeychainError) {
-        let (use, name): (TokenKey.Usage, String) =
-            switch action {
-            case .sign: (.sign, "signatures")
-            case .decrypt: (.decrypt, "decryption")
-            case .agree: (.agree, "key agreement")
-            }
+    func checkPurpose(_ operation: KeyOperation) throws(KeychainError) {
+        let (use, name): (TokenKey.Usage, String)
+        switch operation {
+        case .sign: (use, name) = (.sign, "signatures")
+        case .decrypt: (use, name) = (.decrypt, "decryption")
+        case .keyExchange: (use, name) = (.agree, "key agreement")
+        case .verify, .encrypt: return
+        }
         guard key.usage.subtracting(key.uses(with: certificate)).contains(use) else { return }
         throw KeychainError(
             .keyUsageIncorrect,
@@ -135,6 +139,16 @@ extension TokenKeychainKey {
         return { [touch = TokenTraits.TouchUse(key.touchPolicy)] in
             let notice = TouchNotice(touch, of: name, prompter)
             return { notice.end() }
+        }
+    }
+}
+
+extension TokenOperation.Action {
+    fileprivate var operation: KeyOperation {
+        switch self {
+        case .sign: .sign
+        case .decrypt: .decrypt
+        case .agree: .keyExchange
         }
     }
 }

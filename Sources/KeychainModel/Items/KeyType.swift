@@ -55,7 +55,7 @@ extension KeyType {
     }
 
     /// - Throws: as for a key that is given, and for one that is longer than it has any use.
-    private func checkSize(ofGeneratedKey bits: Int) throws(KeychainError) {
+    package func checkSize(ofGeneratedKey bits: Int) throws(KeychainError) {
         let isAllowed = Self.minimumHMACBits...Self.maximumGeneratedHMACBits ~= bits && bits.isMultiple(of: 8)
         guard self != .hmac || isAllowed else {
             throw KeychainError(
@@ -83,6 +83,15 @@ extension KeyType {
             throw KeychainError(
                 .param, "symmetric keys of type \(rawValue) are not supported", remedy: "AES and HMAC can be used",
                 key: Attribute.keyType.rawValue)
+        }
+    }
+
+    /// The name of a type of symmetric keys, for people.
+    package var symmetricName: String {
+        switch self {
+        case .aes: "AES"
+        case .hmac: "HMAC"
+        default: "\(rawValue)"
         }
     }
 }

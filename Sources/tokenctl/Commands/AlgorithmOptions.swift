@@ -1,6 +1,5 @@
 public import ArgumentParser
 internal import KeychainModel
-internal import KeychainHost
 public import SystemCrypto
 
 // The only place that names algorithms for the command line.
@@ -63,8 +62,8 @@ struct SignatureOptions: ParsableArguments {
     /// The algorithm of a symmetric key.
     ///
     /// - Throws: for an option that means nothing to it.
-    func code(for key: SymmetricKey) throws -> KeyAlgorithm {
-        guard givenPadding == nil else { throw KeyOptions.isUseless("--padding", key.typeName) }
+    func code(for key: Item) throws -> KeyAlgorithm {
+        guard givenPadding == nil else { throw KeyOptions.isUseless("--padding", key.keyType.symmetricName) }
         return .hmac(digest)
     }
 

@@ -1,8 +1,8 @@
+internal import KeychainModel
+internal import HostAPI
 internal import ArgumentParser
-internal import KeychainHost
 internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 struct CreateCSR: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -47,10 +47,9 @@ struct CreateCSR: ParsableCommand {
             subject: try DistinguishedName(commonName: commonName), publicKey: try PublicKey(spki: key.publicKey))
         request.subjectAlternativeNames = dns.map { .dns($0) } + email.map { .email($0) }
         let algorithm = try CertificateBuilder.signatureAlgorithm(of: request.publicKey, digest: .sha256)
-        let signature = try key.sign(
-            request.toBeSigned, using: .messageSignature(algorithm), use: "sign a request",
-            authentication: authentication.context(session.process, for: self.key.key, cards.reader))
-        let der = try request.assemble(signature: signature, algorithm: algorithm)
+        let keys = try authentication.keys(session, for: [self.key.key, cards.reader], to: "sign a request")
+        let signature = try keys.perform(.sign(request.toBeSigned), .messageSignature(algorithm), with: key.item)
+        let der = try request.assemble(signature: signature.secret.copied(), algorithm: algorithm)
         try destination.write(
             Array(PEM.encode(der, label: "CERTIFICATE REQUEST").utf8), as: .text("request", orElse: "data"))
     }

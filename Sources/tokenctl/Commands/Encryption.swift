@@ -1,8 +1,9 @@
-internal import ArgumentParser
+internal import KeychainModel
 internal import KeychainHost
+internal import HostAPI
+internal import ArgumentParser
 internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 struct Encrypt: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -33,17 +34,18 @@ struct Encrypt: ParsableCommand {
         try Output(path: destination.path).check(sparing: file)
         let session = try key.place.session(cards)
         let ciphertext: [UInt8]
-        let (use, context) = ("encrypt \(input.name)", try authentication.context(session.process, for: self.key.key))
-        switch try key.resolvePublic(in: session, use: use, authentication: context) {
+        let keys = try authentication.keys(session, for: [self.key.key], to: "encrypt \(input.name)")
+        switch try key.resolvePublic(in: session, keys) {
         case .key(let key):
             try options.check(for: key.kind.description, isRSA: key.kind.isRSA)
             let message = try input.whole()
             ciphertext = try key.encrypt(message.span, using: .encryption(options.algorithm))
         case .symmetric(let key):
-            try options.check(for: key.typeName, isRSA: false)
+            try options.check(for: key.keyType.symmetricName, isRSA: false)
             let message = try input.whole(limit: Input.maximumMessage)
-            ciphertext = try key.encrypt(
-                message.span, using: .aesGCM, use: use, authentication: context)
+            let sealed = try keys.perform(
+                .encrypt(SharedSecret(Secret(copying: message.span))), .aesGCM, with: key)
+            ciphertext = sealed.secret.copied()
         }
         try destination.write(ciphertext, as: .base64("ciphertext"))
     }
@@ -73,24 +75,22 @@ struct Decrypt: ParsableCommand {
         try Output(path: destination.path).check(sparing: file)
         let session = try key.place.session(cards)
         let key = try key.resolveAny(in: session)
-        let (use, context) = (
-            "decrypt \(input.name)", try authentication.context(session.process, for: self.key.key, cards.reader)
-        )
+        let keys = try authentication.keys(session, for: [self.key.key, cards.reader], to: "decrypt \(input.name)")
         switch key {
         case .pair(let key):
             let publicKey = try PublicKey(spki: key.publicKey)
             try options.check(for: publicKey.kind.description, isRSA: publicKey.kind.isRSA)
             let message = try input.whole()
             try publicKey.checkLength(ofCiphertext: message.count)
-            try write(key.perform(.decrypt(options.algorithm, message), use: use, authentication: context))
+            try write(keys.perform(.decrypt(message), .encryption(options.algorithm), with: key.item))
         case .symmetric(let key):
-            try options.check(for: key.typeName, isRSA: false)
+            try options.check(for: key.keyType.symmetricName, isRSA: false)
             let message = try input.whole(limit: Input.maximumCiphertext)
-            try write(key.decrypt(message, using: .aesGCM, use: use, authentication: context))
+            try write(keys.perform(.decrypt(message), .aesGCM, with: key))
         }
     }
 
-    private func write(_ plaintext: consuming Secret) throws {
-        try destination.write(plaintext, mode: 0o600, as: .base64("plaintext"))
+    private func write(_ plaintext: SharedSecret) throws {
+        try destination.write(plaintext.secret, mode: 0o600, as: .base64("plaintext"))
     }
 }

@@ -1,7 +1,7 @@
 internal import HostAPI
 internal import KeychainModel
-internal import ArgumentParser
 internal import KeychainHost
+internal import ArgumentParser
 internal import PKCS11Driver
 internal import SecureBytes
 internal import SystemCrypto
@@ -9,14 +9,14 @@ internal import TokenKit
 
 /// A key that a command uses.
 enum NamedKey {
-    case pair(any KeychainKey)
-    case symmetric(SymmetricKey)
+    case pair(KeyDescription)
+    case symmetric(Item)
 }
 
 /// A key for a command that needs only the public half.
 enum NamedPublicKey {
     case key(PublicKey)
-    case symmetric(SymmetricKey)
+    case symmetric(Item)
 }
 
 /// The keychains and cards in which a key is looked for.
@@ -66,22 +66,22 @@ struct KeyOptions: ParsableArguments {
     }
 
     /// The only private key that the argument names.
-    func resolve(in session: CommandKeychains) throws -> any KeychainKey {
+    func resolve(in session: CommandKeychains) throws -> KeyDescription {
         try resolve(in: session, .privateKey, for: .any)
     }
 
-    private func resolve(in session: CommandKeychains, _ wanted: Wanted, for use: Use) throws -> any KeychainKey {
+    private func resolve(in session: CommandKeychains, _ wanted: Wanted, for use: Use) throws -> KeyDescription {
         let isPublic = use == .publicHalf
         if let uri = try PKCS11URI(argument: key) {
             return try session.key(namedBy: uri, as: wanted.noun, isPublic: isPublic)
         }
         var selector = try selector(in: session, for: use)
-        var found = try session.searchList.keys(selector)
+        var found = try session.keys(selector)
         // A search by label reads every card as a whole.
         if [.name(key), .signer(key)].contains(selector), found.found.isEmpty {
             selector = .label(key)
             let gaps = found.missing
-            found = try session.searchList.keys(selector)
+            found = try session.keys(selector)
             found.missing += gaps.filter { !found.missing.contains($0) }
         }
         // The key may be on a card that could not be read. The answer that it is absent, or another key, would be wrong.
@@ -94,6 +94,7 @@ struct KeyOptions: ParsableArguments {
         let isOnCard = absent == nil ? found.found.isEmpty && CardDrivers.isKeyName(key) : !isPublic
         if isOnCard, let gap = found.missing.first(where: { $0.place == .allCards }) { throw gap.error }
         let keys = session.reporting(found)
+        if keys.isEmpty, let absent, !isPublic { throw session.isAbsent(absent) }
         guard let key = keys.first ?? absent else {
             return try session.gaps.doubting { throw notFound(wanted, in: session) }
         }
@@ -138,49 +139,39 @@ struct KeyOptions: ParsableArguments {
     ///
     /// A keychain in a file is unlocked first where a person can be asked: only its seals show whether a key was replaced.
     ///
-    /// - Parameter use: completes "password to …".
-    func resolvePublic(
-        in session: CommandKeychains, use: String, authentication: AuthenticationContext
-    ) throws -> NamedPublicKey {
-        let key: any KeychainKey
+    /// - Parameter keys: asks for the password.
+    func resolvePublic(in session: CommandKeychains, _ keys: KeyUse) throws -> NamedPublicKey {
+        let item: Item
         do {
-            key = try resolve(in: session, .publicKey, for: .publicHalf)
+            item = try resolve(in: session, .publicKey, for: .publicHalf).item
         } catch let error as KeychainError {
             if let key = try symmetricKey(in: session) { return .symmetric(key) }
-            guard let item = try publicKey(in: session), let der = item.der else {
+            guard let found = try publicKey(in: session) else {
                 throw doubting(error, .public, .symmetric, in: session)
             }
-            if let keychain = session.local(of: item) {
-                try vouch(for: der, of: item.reference, in: keychain, use, authentication)
-            }
-            return .key(try PublicKey(spki: der))
+            item = found
         }
-        if let (keychain, reference) = key.localItem {
-            try vouch(for: key.publicKey, of: reference, in: keychain, use, authentication)
-        }
-        return .key(try PublicKey(spki: key.publicKey))
+        let der = item.der ?? []
+        if !item.isOnToken { try vouch(for: der, of: item, in: session, keys) }
+        return .key(try PublicKey(spki: der))
     }
 
     /// Checks the keychain's seal of a key.
     ///
     /// - Throws: `errSecDecode` for a key that was replaced, `errSecNotTrusted` for one without a seal.
     private func vouch(
-        for der: [UInt8], of reference: PersistentReference, in keychain: LocalKeychain, _ use: String,
-        _ authentication: AuthenticationContext
+        for der: [UInt8], of item: Item, in session: CommandKeychains, _ keys: KeyUse
     ) throws {
-        if keychain.isLocked, (try? keychain.unlockFromSession()) != true, authentication.prompter.canAsk {
-            try keychain.unlock(use: use, authentication: authentication)
-        }
-        switch try keychain.vouching(for: reference, with: der) {
+        switch try keys.vouching(for: item, with: der) {
         case .sealed: return
         case .unsealed:
             throw KeychainError(
                 .notTrusted,
-                "the key '\(key)' has no seal of '\(keychain.name)': it was added while that was locked, or by another program",
+                "the key '\(key)' has no seal of '\(KeychainNames(session)[item])': it was added while that was locked, or by another program",
                 remedy: "delete it, unlock the keychain, and add it anew")
         case .unknown:
             Warnings.show(
-                "warning: '\(keychain.name)' is locked, so that it is not known whether somebody has replaced the key '\(key)' in its file; unlock it, or use --pin-source"
+                "warning: '\(KeychainNames(session)[item])' is locked, so that it is not known whether somebody has replaced the key '\(key)' in its file; unlock it, or use --pin-source"
             )
         }
     }
@@ -193,14 +184,14 @@ struct KeyOptions: ParsableArguments {
         return classes.lazy.compactMap { try? items($0, in: session).damage }.first ?? error
     }
 
-    private func symmetricKey(in session: CommandKeychains) throws -> SymmetricKey? {
+    private func symmetricKey(in session: CommandKeychains) throws -> Item? {
         // Symmetric keys on cards cannot be used.
         var files = session
         (files.tokens, files.modules) = ([], [])
         let found = try items(.symmetric, in: files).found
         guard let first = found.first else { return nil }
         guard found.count == 1 else { throw try ambiguity("symmetric key", found, in: files) }
-        return try files.local(of: first)?.symmetricKeys(.reference(first.reference)).first
+        return first
     }
 
     /// The public key that the argument names, of another person and so without its private half.
@@ -237,12 +228,12 @@ struct KeyOptions: ParsableArguments {
     /// there is one. A warning tells that an absent card's public key is used.
     private func absentKey(
         _ selector: KeySelector, isPublic: Bool, in session: CommandKeychains
-    ) throws -> (any KeychainKey)? {
+    ) throws -> KeyDescription? {
         guard place.keychain == nil else { return nil }
         let isSlot = CardDrivers.isKeyName(key)
         if isSlot, !session.identified(session.tokens, { $1.label }).found.isEmpty { return nil }
-        var keys = try session.client().absentKeys(.name(key))
-        if keys.isEmpty { keys = try session.client().absentKeys(selector) }
+        var keys = try session.absentKeys(.name(key))
+        if keys.isEmpty { keys = try session.absentKeys(selector) }
         guard let key = keys.first else { return nil }
         guard keys.haveOnePublicHalf else {
             let places = keys.map { "'\($0.keychainName)'" }.joined(separator: " and ")
@@ -280,11 +271,10 @@ extension KeyOptions {
     }
 }
 
-extension [any KeychainKey] {
+extension [KeyDescription] {
     /// Whether any of the keys may be used: they have one public half, and one token, since each token has its own PIN.
     var areOne: Bool {
-        let slots = compactMap(\.tokenSlot)
-        return haveOnePublicHalf && slots.allSatisfy { $0.isSamePlace(as: slots[0]) }
+        Set(compactMap(\.slotName)).count < 2 && haveOnePublicHalf
     }
 
     var haveOnePublicHalf: Bool { allSatisfy { $0.publicKey == first?.publicKey } }

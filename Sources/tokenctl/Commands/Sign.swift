@@ -1,8 +1,8 @@
+internal import SecureBytes
+internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
-internal import KeychainHost
 internal import SystemCrypto
-internal import TokenKit
 
 struct Sign: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -34,25 +34,22 @@ struct Sign: ParsableCommand {
         try Output(path: destination.path).check(sparing: file)
         let session = try key.place.session(cards)
         let key = try key.resolveAny(in: session, for: .signing)
-        let (use, context) = (
-            "sign \(input.name)", try authentication.context(session.process, for: self.key.key, cards.reader)
-        )
+        let keys = try authentication.keys(session, for: [self.key.key, cards.reader], to: "sign \(input.name)")
         switch key {
         case .pair(let key):
             let kind = try PublicKey(spki: key.publicKey).kind
             let algorithm = try signature.algorithm(for: kind)
-            if input.isLong { try key.askAhead(use: use, authentication: context) }
+            if input.isLong { try keys.askAhead(key.item) }
             let bytes =
                 algorithm == .ed25519
                 ? try input.whole(limit: Input.maximumMessage) : try input.digest(signature.digest)
-            let result = try key.perform(.sign(algorithm, bytes), use: use, authentication: context)
-            try destination.write(result, as: .base64("signature"), signature.facts(of: algorithm, kind))
+            let result = try keys.perform(.sign(bytes), .signature(algorithm), with: key.item)
+            try destination.write(result.secret, as: .base64("signature"), signature.facts(of: algorithm, kind))
         case .symmetric(let key):
             let algorithm = try signature.code(for: key)
-            let code = try key.sign(
-                input.whole(limit: Input.maximumMessage), using: algorithm, use: use, authentication: context)
+            let code = try keys.perform(.sign(input.whole(limit: Input.maximumMessage)), algorithm, with: key)
             try destination.write(
-                code, as: .base64("signature"), ["algorithm": "HMAC", "digest": signature.digest.rawValue])
+                code.secret, as: .base64("signature"), ["algorithm": "HMAC", "digest": signature.digest.rawValue])
         }
     }
 }
@@ -128,15 +125,20 @@ struct Verify: ParsableCommand {
         (named.key, named.place) = (key ?? "", place)
         let session = try place.session(cards)
         let use = "check \(file == "-" ? "standard input" : file)"
-        let context = try authentication.context(session.process, for: named.key)
-        switch try named.resolvePublic(in: session, use: use, authentication: context) {
+        let keys = try authentication.keys(session, for: [named.key], to: use)
+        switch try named.resolvePublic(in: session, keys) {
         case .key(let key): return try isValid(by: key)
         case .symmetric(let key):
             let algorithm = try options.code(for: key)
             let code = try Input(signature).whole()
-            return try key.verify(
-                code, of: Input(file, isStream: true).whole(limit: Input.maximumMessage), using: algorithm, use: use,
-                authentication: context)
+            let message = try Input(file, isStream: true).whole(limit: Input.maximumMessage)
+            do throws(KeychainError) {
+                _ = try keys.perform(.verify(code, of: message), algorithm, with: key)
+                return true
+            } catch {
+                guard error.code == .verifyFailed else { throw error }
+                return false
+            }
         }
     }
 

@@ -1,3 +1,4 @@
+internal import HostAPI
 internal import CryptokiNames
 internal import KeychainModel
 internal import KeychainHost
@@ -81,7 +82,7 @@ extension CommandKeychains {
     ///   - isPublic: whether only the public half is needed.
     func key(
         namedBy uri: PKCS11URI, as noun: String = "private key", isPublic: Bool = false
-    ) throws -> any KeychainKey {
+    ) throws -> KeyDescription {
         let session = try limited(to: [uri])
         let found = try session.keyOfObject(uri) ?? keys(namedBy: uri, in: session)
         guard let first = found.first else {
@@ -98,16 +99,16 @@ extension CommandKeychains {
         return first.key
     }
 
-    private typealias NamedKey = (uri: PKCS11URI, key: any KeychainKey)
+    private typealias NamedKey = (uri: PKCS11URI, key: KeyDescription)
 
     /// URIs that tell the keys apart, by the slots where tokens have the same name.
     private func choices(_ keys: [NamedKey]) -> [PKCS11URI] {
         var choices: [PKCS11URI] = []
         for (uri, key) in keys {
             var choice = uri
-            let namesakes = keys.filter { $0.uri == uri }.compactMap(\.key.tokenSlot)
-            if let slot = key.tokenSlot, namesakes.contains(where: { $0 !== slot }) {
-                choice.slot = PKCS11URI.Slot(slot.cryptokiName)
+            let namesakes = keys.filter { $0.uri == uri }.compactMap(\.key.slotName)
+            if let slot = key.slotName, namesakes.contains(where: { $0 != slot }) {
+                choice.slot = PKCS11URI.Slot(slot)
                 choice.slot.manufacturer = nil
             }
             if !choices.contains(choice) { choices.append(choice) }
@@ -134,7 +135,8 @@ extension CommandKeychains {
             // The key of a certificate may be elsewhere.
             guard kinds != [.certificate] || object.isOfOneKey else { return nil }
             let named = PKCS11URI(of: PKCS11URI.Token(identity), object: .init(id: id, kind: .privateKey))
-            found += try token.keys(.name(name.rawValue)).map { (named, $0) }
+            let keys = KeyQuery(.name(name.rawValue), in: .keychains([KeychainIdentifier(identity.id)]))
+            found += try host.keys(matching: keys, .silent).found.map { (named, $0) }
         }
         return found
     }
@@ -154,8 +156,8 @@ extension CommandKeychains {
                 // The private half of a pair stands for the public one.
                 let isMeant = itemClass == .certificate || item.isPrivateKey || uri.object.kind == .publicKey
                 guard isMeant, let name = names.uri(of: item) else { continue }
-                let own = try session.searchList.keys(selector(for: item)).found
-                found += try (own.isEmpty ? self.searchList.keys(selector(for: item)).found : own).map { (name, $0) }
+                let own = try session.keys(selector(for: item)).found
+                found += try (own.isEmpty ? keys(selector(for: item)).found : own).map { (name, $0) }
             }
         }
         return found

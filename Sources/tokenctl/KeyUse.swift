@@ -1,0 +1,35 @@
+internal import HostAPI
+internal import KeychainModel
+internal import SecureBytes
+internal import SystemCrypto
+
+/// The use of keys for one purpose of a command. A PIN that is asked for ahead of a use counts for it.
+struct KeyUse {
+    private let host: any KeychainService
+    private let context: RequestContext
+
+    /// - Parameter use: the purpose, in words that complete "PIN to …".
+    init(_ host: any KeychainService, _ context: RequestContext, to use: String) {
+        self.host = host
+        var context = context
+        (context.purpose, context.authentication) = (use, .next())
+        self.context = context
+    }
+
+    func askAhead(_ key: Item) throws(KeychainError) { try host.askAhead(of: .use(of: key.reference), context) }
+
+    func perform(
+        _ operation: KeyRequest.Operation, _ algorithm: KeyAlgorithm, with key: Item
+    ) throws(KeychainError) -> SharedSecret {
+        try host.perform(KeyRequest(operation, algorithm, with: key.reference), context)
+    }
+
+    /// Asks for the password of a locked keychain where a person can be asked.
+    func vouching(for item: Item, with der: [UInt8]) throws(KeychainError) -> Vouching {
+        try host.vouching(for: item.reference, with: der, context)
+    }
+}
+
+extension Item {
+    var keyType: KeyType { KeyType(rawValue: self[.keyType]?.integer ?? 0) }
+}
