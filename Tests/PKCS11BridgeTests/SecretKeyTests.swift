@@ -184,8 +184,8 @@ import VirtualCard
     }
 
     @Test func aKeyThatSecItemMadeIsUsedByItsBytes() throws {
-        try keychain.generateSymmetricKey(
-            type: .aes, bits: 256, [.label: "theirs", .canWrap: false, .applicationLabel: .data([9, 9])])
+        let given: Attributes = [.label: "theirs", .canWrap: false, .applicationLabel: .data([9, 9])]
+        try keychain.add(.symmetricKey(KeyType.aes.randomKey(bits: 256), given))
         let key = try #require(module.find(session, (CKA_LABEL, Encoded.text("theirs"))).first)
         #expect(try value(key, CKA_ID) == [9, 9])
         #expect(try [CKA_ENCRYPT, CKA_WRAP].map { try isTrue(key, $0) } == [true, false])

@@ -2,38 +2,7 @@ public import KeychainModel
 public import SecureBytes
 public import SystemCrypto
 
-/// The two halves of a key pair as a keychain has them.
-public struct KeyPair: Sendable, Hashable {
-    public let privateKey: Item
-    public let publicKey: Item
-}
-
 extension LocalKeychain {
-    /// Generates a key pair and stores both halves.
-    ///
-    /// - Parameters:
-    ///   - attributes: attributes of both halves that do not follow from the key.
-    ///   - privateAttributes: attributes of the private half alone, such as ``Attribute/isExtractable``.
-    ///   - publicAttributes: attributes of the public half alone.
-    /// - Throws: `errSecKeySizeNotAllowed` for a kind or size that is not generated, and what ``add(_:)`` throws; nothing
-    ///   is stored then.
-    @discardableResult
-    public func generateKeyPair(
-        _ kind: KeyKind, _ attributes: Attributes = [:], privateAttributes: Attributes = [:],
-        publicAttributes: Attributes = [:]
-    ) throws(KeychainError) -> KeyPair {
-        let halves = try NewItem.generatedKeyPair(
-            kind, attributes, privateAttributes: privateAttributes, publicAttributes: publicAttributes)
-        let publicKey = try add(halves.publicKey)
-        do throws(KeychainError) {
-            return KeyPair(privateKey: try add(halves.privateKey), publicKey: publicKey)
-        } catch {
-            // The error is that of the second half, even if the deletion fails as well.
-            _ = try? delete(matching: Query(publicKey.reference))
-            throw error
-        }
-    }
-
     /// A private key that is to leave the keychain.
     ///
     /// - Parameter encrypted: whether the caller encrypts it; a sensitive key leaves only encrypted.

@@ -2,16 +2,6 @@ public import KeychainModel
 internal import SecureBytes
 
 extension LocalKeychain {
-    /// Generates a symmetric key and stores it.
-    ///
-    /// - Throws: `errSecKeySizeNotAllowed` for a size that keys of the type do not have, and what ``add(_:)`` throws.
-    @discardableResult
-    public func generateSymmetricKey(
-        type: KeyType = .aes, bits: Int = 256, _ attributes: Attributes = [:]
-    ) throws(KeychainError) -> Item {
-        try add(.symmetricKey(.generate(type, bits: bits, NewItem.history(of: attributes))))
-    }
-
     /// The symmetric keys that the selector names; none for a public-key hash.
     public func symmetricKeys(_ selector: KeySelector) throws(KeychainError) -> [SymmetricKey] {
         let query: Query

@@ -1,3 +1,4 @@
+internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
 internal import KeychainHost
@@ -56,31 +57,33 @@ struct CreateKeypair: ParsableCommand, AttributeCommand {
         }
     }
 
-    /// The new key. A keychain generates a pair later; a symmetric key exists already.
     private enum NewKey {
         case pair(KeyKind)
-        case symmetric(SymmetricKey)
+        case symmetric(KeyType, bits: Int)
     }
 
     func run() throws {
         access.explain()
         let new = try newKey()
-        let opened = try LocalKeychain.named(keychain)
-        try opened.unlockToChange(
-            use: "store a key", authentication: authentication.context(for: keychain))
+        let named = try NamedKeychain(file: keychain)
+        let prompter = try authentication.prompter(for: [keychain].compactMap { $0 }, named.process)
+        let change = try KeychainChange(of: named, authentication, prompter, to: "store a key")
         var attributes = key.attributes.filter { [.startDate, .endDate].contains($0.key) }
         if let days { attributes[.endDate] = .date(Clock.now + Int64(days) * 86_400) }
-        let keys: [Item]
+        let halves: [NewItem]
         switch new {
         case .pair(let kind):
             attributes[.label] = .string(label ?? Label.ofPair)
-            let pair = try opened.generateKeyPair(kind, attributes)
-            keys = [pair.publicKey, pair.privateKey]
-        case .symmetric(let key):
+            let pair = try NewItem.generatedKeyPair(kind, attributes)
+            halves = [pair.publicKey, pair.privateKey]
+        case .symmetric(let type, let bits):
             attributes[.label] = .string(label ?? Label.ofSymmetricKey)
-            keys = [try opened.add(.symmetricKey(key, attributes))]
+            halves = [try .symmetricKey(type.randomKey(bits: bits), type: type, attributes)]
         }
-        if output.json { try Listing.showJSON(keys.map { ItemText.JSONItem($0, keychain: opened.path) }) }
+        let keys = try change.add(halves)
+        if output.json {
+            try Listing.showJSON(keys.map { ItemText.JSONItem($0, keychain: named.description.location) })
+        }
     }
 
     private func newKey() throws -> NewKey {
@@ -94,7 +97,10 @@ struct CreateKeypair: ParsableCommand, AttributeCommand {
         case (.ecPrime, 521): return .pair(.ecP521)
         case (.ed25519, nil), (.ed25519, 256): return .pair(.ed25519)
         case (.x25519, nil), (.x25519, 256): return .pair(.x25519)
-        case (.aes, _), (.hmac, _): return .symmetric(try .generate(type, bits: size ?? 256))
+        case (.aes, _), (.hmac, _):
+            let bits = size ?? 256
+            try type.checkSize(ofGeneratedKey: bits)
+            return .symmetric(type, bits: bits)
         default:
             throw KeychainError(
                 .unsupportedKeySize, "there are no \(type.optionName) keys of \(size ?? 0) bits",

@@ -54,49 +54,40 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
 
     func run() throws {
         access.explain()
-        let opened = try LocalKeychain.named(keychain)
-        let context = try authentication.context(for: keychain)
-        try opened.unlockToChange(use: "store a password", authentication: context)
-        let stored = try store(readSecret(context), in: opened, context)
-        if output.json { try Listing.showJSON(ItemText.JSONItem(stored, keychain: opened.path)) }
+        let named = try NamedKeychain(file: keychain)
+        let prompter = try authentication.prompter(for: [keychain].compactMap { $0 }, named.process)
+        let change = try KeychainChange(of: named, authentication, prompter, to: "store a password")
+        let stored = try store(SharedSecret(readSecret(prompter)), by: change)
+        if output.json { try Listing.showJSON(ItemText.JSONItem(stored, keychain: named.description.location)) }
     }
 
-    private func store(
-        _ secret: consuming Secret, in keychain: LocalKeychain, _ context: AuthenticationContext
-    ) throws -> Item {
-        guard update else { return try add(secret, to: keychain) }
-        if let old = try existing(in: keychain) { return try change(old, to: secret, in: keychain, context) }
+    private func store(_ secret: SharedSecret, by change: KeychainChange) throws -> Item {
+        guard update else { return try add(secret, by: change) }
+        if let old = try existing(change) { return try change.update(old, to: item.attributes, secret) }
         do {
-            return try add(secret.clone(), to: keychain)
+            return try add(secret, by: change)
         } catch let error as KeychainError where error.code == .duplicateItem {
             // Another program has added the password in between.
-            guard let old = try twin(in: keychain) else { throw error }
-            return try change(old, to: secret, in: keychain, context)
+            guard let old = try twin(change) else { throw error }
+            return try change.update(old, to: item.attributes, secret)
         }
     }
 
-    private func add(_ secret: consuming Secret, to keychain: LocalKeychain) throws -> Item {
+    private func add(_ secret: SharedSecret, by change: KeychainChange) throws -> Item {
         var attributes = item.attributes
         if attributes[.label] == nil { attributes[.label] = attributes[Kind.subject] ?? attributes[.account] }
-        return try keychain.add(Kind.newItem(attributes, secret: secret))
-    }
-
-    private func change(
-        _ old: Item, to secret: consuming Secret, in keychain: LocalKeychain, _ context: AuthenticationContext
-    ) throws -> Item {
-        try keychain.update(
-            matching: Query(old.reference), to: ItemChanges(item.attributes, secret: secret), authentication: context)
-        return try keychain.items(matching: Query(old.reference)).found.first ?? old
+        let added = try change.add([Kind.newItem(attributes, secret: secret.secret.clone())])
+        return added[0]
     }
 
     /// The password to be updated: the one with the same unique attributes, else the only one with the given ones.
     ///
     /// - Throws: where several match.
-    private func existing(in keychain: LocalKeychain) throws -> Item? {
-        if let twin = try twin(in: keychain) { return twin }
+    private func existing(_ change: KeychainChange) throws -> Item? {
+        if let twin = try twin(change) { return twin }
         let unique = Set(Kind.itemClass.uniqueAttributes)
         let given = item.attributes.filter { unique.contains($0.key) }
-        let found = try keychain.items(matching: Query(Kind.itemClass, given, limit: .all)).found
+        let found = try change.items(matching: Query(Kind.itemClass, given, limit: .all))
         guard found.count < 2 else {
             throw CommandError(
                 "\(found.count) \(Kind.itemClass.noun)s match, and -U updates one",
@@ -107,13 +98,13 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
     }
 
     /// The password with the same unique attributes, beside which this one cannot be added.
-    private func twin(in keychain: LocalKeychain) throws -> Item? {
+    private func twin(_ change: KeychainChange) throws -> Item? {
         let new = try Kind.newItem(item.attributes, secret: Secret(capacity: 0) { _ in })
         let same = Kind.itemClass.uniqueValues(of: new.attributes)
-        return try keychain.items(matching: Query(Kind.itemClass, same)).found.first
+        return try change.items(matching: Query(Kind.itemClass, same)).first
     }
 
-    private func readSecret(_ context: AuthenticationContext) throws -> Secret {
+    private func readSecret(_ prompter: any Prompter) throws -> Secret {
         if let hexPassword {
             guard var bytes = Hex.decode(hexPassword) else {
                 throw CommandError("the password of -X is not in hexadecimal digits")
@@ -124,7 +115,7 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
         if let password, password != ArgumentForms.ask { return SecretArgument.secret(password) }
         let subject = (item.attributes[Kind.subject] ?? item.attributes[.account])?.string ?? "the item"
         if authentication.pinSource == nil, isatty(STDIN_FILENO) == 0 { return try StandardInput.secretLine() }
-        return try context.askForAnother(PromptRequest(.newPassword, subject: subject))
+        return try prompter.askForAnother(PromptRequest(.newPassword, subject: subject))
     }
 }
 
