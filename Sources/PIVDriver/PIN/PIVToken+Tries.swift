@@ -81,12 +81,18 @@ extension PIVToken {
         _ card: inout CardTransaction, where matters: (RejectedPINs) -> Bool
     ) throws(TokenError) -> RejectedPINs? {
         guard let rejectedPINs, rejectedPINs.allRejectedPINs.contains(where: matters) else { return nil }
-        return rejectedPINs.rejectedPINs(of: try tokenID(&card))
+        return try distinctID(&card).flatMap { rejectedPINs.rejectedPINs(of: $0) }
+    }
+
+    /// The identifier of the card; nil for a blank one, which has the identifier of every other of its kind.
+    private mutating func distinctID(_ card: inout CardTransaction) throws(TokenError) -> TokenID? {
+        let id = try tokenID(&card)
+        return isBlank ? nil : id
     }
 
     /// Forgets the refused values of a kind, since a new value was set.
     mutating func forgetRejected(_ kind: PINKind, _ card: inout CardTransaction) {
-        guard let rejectedPINs, !rejectedPINs.all().isEmpty, let id = try? tokenID(&card) else { return }
+        guard let rejectedPINs, !rejectedPINs.all().isEmpty, let id = (try? distinctID(&card)) ?? nil else { return }
         rejectedPINs.forgetRejected(kind, of: id)
     }
 
@@ -106,7 +112,7 @@ extension PIVToken {
         switch status {
         case _ where status.isWrongPIN:
             pins.refused(pin, as: kind, triesLeft: status.triesLeft)
-            if let rejectedPINs, pin.origin == .given, let id = try? tokenID(&card) {
+            if let rejectedPINs, pin.origin == .given, let id = (try? distinctID(&card)) ?? nil {
                 rejectedPINs.remember(rejected: pin, as: kind, triesLeft: status.triesLeft, of: id)
             }
             throw TokenError.incorrect(status, kind)

@@ -174,7 +174,10 @@ public struct PINSession: Sendable {
     ) throws(TokenError) {
         let tries = tries(of: kind)
         let count = tries == .unknown ? others?.fewestTries(of: kind) : triesLeft(of: kind)
-        guard count != 0 else { throw TokenError.blocked(kind) }
+        // The card may have been reset since it refused the last one; if it is blocked, it counts no further value.
+        if count == 0, tries != .unknown || lastTry != .spend {
+            throw TokenError.blocked(kind, isBelieved: tries == .unknown)
+        }
         guard !hasRejected(pin, as: kind) else { throw PINSession.knownIncorrect(kind, triesLeft: count) }
         if tries == .all { return }
         guard count != 1 || lastTry == .spend else {
@@ -201,7 +204,15 @@ public struct PINSession: Sendable {
 
 extension TokenError {
     /// The error of a PIN or unblocking key without a try left.
-    package static func blocked(_ kind: PINKind, status: StatusWord? = nil) -> TokenError {
+    ///
+    /// - Parameter isBelieved: whether this follows from a refused value after which no try was left, and not from the card's answer.
+    package static func blocked(_ kind: PINKind, status: StatusWord? = nil, isBelieved: Bool = false) -> TokenError {
+        if isBelieved {
+            return TokenError(
+                .pinBlocked,
+                "the \(kind.name) is blocked, since its last try was refused (if the card was reset since then, allow the last try to be spent)",
+                triesLeft: 0)
+        }
         let advice = kind == .pin ? "set a new one with the PUK" : PINKind.adviceToReset
         return TokenError(
             .pinBlocked, "the \(kind.name) is blocked: no try is left (\(advice))", triesLeft: 0, status: status)

@@ -52,8 +52,35 @@ import VirtualCard
         }
         #expect(try desk.anotherProgram(rejectedPINs: memory).status(.unblockingKey).isBlocked)
         let sent = desk.pinsSent
-        #expect(throws: TokenError(.pinBlocked, "")) { try unblock(desk, "12345678", .spend) }
+        #expect(throws: TokenError(.pinBlocked, "")) { try unblock(desk, "12345678") }
         #expect(desk.pinsSent == sent)
+        // A card that does not tell its tries is asked by whoever allows the last one to be spent: it counts no more of them.
+        #expect(throws: TokenError(.pinBlocked, "")) { try unblock(desk, "12345678", .spend) }
+        #expect(desk.pinsSent - sent == (Self.tellingMetadata.contains(profile) ? 0 : 1))
+    }
+
+    @Test func aCardThatWasResetSinceItsLastTryIsNotBlockedForGood() throws {
+        let former = try desk(.generic)
+        for wrong in ["00000000", "00000001", "00000002"] as [StaticString] {
+            #expect(throws: TokenError(.pinIncorrect, "")) { try unblock(former, wrong, .spend) }
+        }
+        let card = try desk(.generic)
+        #expect(throws: TokenError(.pinBlocked, "")) { try unblock(card, "12345678") }
+        #expect(throws: TokenError(.pinKnownIncorrect, "")) { try unblock(card, "00000001", .spend) }
+        #expect(card.pinsSent == 0)
+        try unblock(card, "12345678", .spend)
+        #expect(try card.anotherProgram(rejectedPINs: memory).status(.unblockingKey).triesLeft == nil)
+    }
+
+    /// Blank cards of a kind have one identifier.
+    @Test func whatABlankCardRefusedIsBelievedOfNoOther() throws {
+        func blank() throws -> Desk { try Desk(IssuedCard(profile: .generic, keys: [:], guid: nil)) }
+        let (first, second) = (try blank(), try blank())
+        for wrong in ["00000000", "00000001", "00000002"] as [StaticString] {
+            #expect(throws: TokenError(.pinIncorrect, "")) { try unblock(first, wrong, .spend) }
+        }
+        #expect(try second.anotherProgram(rejectedPINs: memory).status(.unblockingKey).triesLeft == nil)
+        try unblock(second, "12345678")
     }
 
     @Test(arguments: tellingMetadata)
