@@ -85,7 +85,7 @@ extension PIVToken {
             if let certificate = try object(in: slot, &card).object?.certificate,
                 let digest = try? Digest.hash(certificate, using: .sha256)
             {
-                return "certificate-" + Hex.encode(digest.prefix(20))
+                return PIVToken.certificatePrefix + Hex.encode(digest.prefix(20))
             }
         }
         // Blank cards cannot be told apart.
@@ -93,13 +93,17 @@ extension PIVToken {
     }
 
     static let blankPrefix = "blank-"
+    private static let certificatePrefix = "certificate-"
 
     /// The model of a card that does not tell its make.
     static let plainModel = "PIV card"
 
     private func label(of id: TokenID, serialNumber: UInt32?) -> String {
         let name = quirks.model ?? PIVToken.plainModel
-        let distinction = serialNumber.map { String($0) } ?? String(id.instance.prefix { $0 != "-" })
+        let digest =
+            id.instance.hasPrefix(PIVToken.certificatePrefix)
+            ? id.instance.dropFirst(PIVToken.certificatePrefix.count).prefix(8) : nil
+        let distinction = serialNumber.map { String($0) } ?? String(digest ?? id.instance.prefix { $0 != "-" })
         return "\(name) \(distinction)"
     }
 

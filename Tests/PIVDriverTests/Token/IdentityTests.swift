@@ -44,10 +44,12 @@ import VirtualCard
         let identity = try Desk(issued).identity()
         #expect(identity.id.instance.hasPrefix("certificate-"))
         #expect(identity.id.instance.count == 52)
+        #expect(identity.label == "PIV card \(identity.id.instance.dropFirst(12).prefix(8))")
         #expect(try Desk(issued).identity() == identity)
         let other = try Desk(IssuedCard(keys: [0x9E: .p256], guid: nil)).identity()
         #expect(other.id.instance.hasPrefix("certificate-"))
         #expect(other.id != identity.id)
+        #expect(other.label != identity.label)
     }
 
     @Test func aBlankCardIsAnyBlankCard() throws {
