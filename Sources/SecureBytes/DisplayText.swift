@@ -40,8 +40,8 @@ package enum DisplayText {
         let properties = scalar.properties
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: return false
-        // Fillers and selectors are invisible too.
-        default: return !properties.isDefaultIgnorableCodePoint
+        // Fillers, selectors and the empty Braille pattern are invisible too.
+        default: return !properties.isDefaultIgnorableCodePoint && scalar != "\u{2800}"
         }
     }
 
