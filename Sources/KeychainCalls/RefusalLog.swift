@@ -39,7 +39,9 @@ package enum RefusalLog {
             _ = unsafe Glibc.write(STDERR_FILENO, line, line.count)
             return
         }
-        let descriptor = unsafe open(place, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        // A pipe that nobody reads must not hold the program.
+        let descriptor = unsafe open(
+            place, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         guard descriptor >= 0 else { return }
         _ = unsafe Glibc.write(descriptor, line, line.count)
         close(descriptor)

@@ -30,4 +30,15 @@ import Testing
             #expect(attributes[.posixPermissions] as? Int == 0o600)
         }
     }
+
+    @Test func aPipeThatNobodyReadsHoldsNoCall() async {
+        await #expect(processExitsWith: .success) {
+            let home = try Home()
+            defer { home.end() }
+            let log = home.path("pipe")
+            try #require(mkfifo(log, 0o600) == 0)
+            setenv("TOKENKIT_DEBUG", log, 1)
+            #expect(SecItemDelete(["foo": "bar"] as CFDictionary) == errSecParam)
+        }
+    }
 }
