@@ -34,7 +34,10 @@ final class Gaps {
     ///
     /// - Throws: the exit status for a card that could not be read, since the list lacks its items.
     func end() throws(ExitCode) {
-        if let card { throw ExitCode(CommandLineInterpreter.status(of: card.code)) }
+        guard let gap = told.first(where: { $0.place == .card }) else { return }
+        // What decides the exit status is told even where warnings are not wanted.
+        if !Warnings.areWanted { printError(gap.text) }
+        throw ExitCode(CommandLineInterpreter.status(of: gap.error.code))
     }
 
     private var card: KeychainError? { told.first { $0.place == .card }?.error }

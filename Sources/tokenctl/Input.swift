@@ -120,10 +120,16 @@ struct Input: ~Copyable {
 struct Output {
     let path: String?
 
-    /// Checks that writing destroys neither the input, which may be the only copy of its content, nor a keychain.
+    /// Checks, before anybody is asked for a PIN, that the file can be written, and that this destroys neither the input, which may
+    /// be the only copy of its content, nor a keychain.
     func check(sparing input: String? = nil) throws {
         var own = stat()
-        guard let path, path != "-", unsafe stat(path, &own) == 0, own.st_mode & S_IFMT == S_IFREG else { return }
+        guard let path, path != "-" else { return }
+        guard unsafe stat(path, &own) == 0 else { return try checkFolder(of: path) }
+        guard own.st_mode & S_IFMT != S_IFDIR else {
+            throw CommandError("cannot write '\(path)'", SystemError(EISDIR).reason)
+        }
+        guard own.st_mode & S_IFMT == S_IFREG else { return }
         var other = stat()
         if let input, unsafe input == "-" ? fstat(STDIN_FILENO, &other) == 0 : stat(input, &other) == 0,
             own.st_dev == other.st_dev, own.st_ino == other.st_ino
@@ -134,6 +140,15 @@ struct Output {
         if LocalKeychain.isKeychain(path) {
             throw CommandError(
                 "cannot write '\(path)'", "it is a keychain, and would be lost", advice: "name another file")
+        }
+        try checkFolder(of: resolvedPath(path) ?? path)
+    }
+
+    /// A file is replaced by a new one in its folder.
+    private func checkFolder(of path: String) throws {
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        guard unsafe access(folder, W_OK | X_OK) == 0 else {
+            throw CommandError("cannot write '\(path)'", SystemError().reason)
         }
     }
 

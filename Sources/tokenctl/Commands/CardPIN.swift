@@ -48,18 +48,20 @@ extension Card {
                 let name: String
                 let triesLeft: Int?
                 let maximumTries: Int?
-                let isBlocked: Bool
+                /// Nil for a card that does not tell.
+                let isBlocked: Bool?
                 let isDefault: Bool?
 
                 init(_ kind: PINKind, _ status: PINStatus) {
                     name = kind.name
                     (triesLeft, maximumTries) = (status.triesLeft, status.maximumTries)
-                    (isBlocked, isDefault) = (status.isBlocked, status.isDefault)
+                    isBlocked = status.triesLeft == nil ? nil : status.isBlocked
+                    isDefault = status.isDefault
                 }
 
                 var cells: [String] {
                     let state =
-                        isBlocked
+                        isBlocked == true
                         ? "blocked"
                         : isDefault == true
                             ? "still the one it was delivered with" : triesLeft == nil ? "unknown" : "ok"

@@ -57,6 +57,9 @@ struct ExportSmartcard: ParsableCommand {
                     remedy: "'tokenctl list-smartcards' lists those there are")
             }
         }
+        if session.modules.isEmpty, let service = session.missing.first(where: { $0.place == .allCards }) {
+            throw service.error
+        }
         try session.gaps.doubting {
             if let folder { try write(session, to: folder) } else { try show(session) }
         }

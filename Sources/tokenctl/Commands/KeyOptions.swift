@@ -88,7 +88,8 @@ struct KeyOptions: ParsableArguments {
         if found.found.isEmpty, let gap = found.missing.first(where: { $0.place == .card }) {
             throw gap.error
         }
-        let absent = found.found.isEmpty ? try absentKey(selector, isPublic: isPublic, in: session) : nil
+        let absent =
+            found.found.isEmpty ? try absentKey(selector, isPublic: isPublic, in: session, found.missing) : nil
         if found.found.isEmpty, absent == nil, let damage = found.damage { throw damage }
         // If readers failed, the card may be inserted already: their error goes before the request to insert it.
         let isOnCard = absent == nil ? found.found.isEmpty && CardDrivers.isKeyName(key) : !isPublic
@@ -226,8 +227,10 @@ struct KeyOptions: ParsableArguments {
 
     /// The only such key on cards that are not inserted. A slot's name, which every card has, means the inserted card where
     /// there is one. A warning tells that an absent card's public key is used.
+    ///
+    /// - Parameter missing: the gaps of the search for an inserted one.
     private func absentKey(
-        _ selector: KeySelector, isPublic: Bool, in session: CommandKeychains
+        _ selector: KeySelector, isPublic: Bool, in session: CommandKeychains, _ missing: [Missing]
     ) throws -> KeyDescription? {
         guard place.keychain == nil else { return nil }
         let isSlot = CardDrivers.isKeyName(key)
@@ -236,6 +239,7 @@ struct KeyOptions: ParsableArguments {
         if keys.isEmpty { keys = try session.absentKeys(selector) }
         guard let key = keys.first else { return nil }
         guard keys.haveOnePublicHalf else {
+            if let unread = missing.unreadCard { throw unread }
             let places = keys.map { "'\($0.keychainName)'" }.joined(separator: " and ")
             throw KeychainError(
                 .interactionRequired, "the key \(self.key) is on \(places), and no such card is inserted",
