@@ -1,5 +1,8 @@
 import CCryptoki
+import KeychainHost
+import KeychainModel
 import SecureBytes
+import SystemCrypto
 import TestSupport
 import Testing
 import VirtualCard
@@ -91,6 +94,54 @@ import Wire
         try module.cryptoki.closeSession(sessions[1])
         try module.cryptoki.decryptInit(sessions[5], Self.gcm, key: key)
         #expect(send(sessions[5]) == CKR_OK)
+    }
+
+    /// A plaintext is kept where the program's buffer is too short, so that a card is not asked again.
+    @Test func whatIsKeptForALongerBufferIsBounded() throws {
+        let (module, first, key) = try cipher()
+        let cryptoki = module.cryptoki
+        let request = MechanismRequest(CKM_AES_CBC, .bytes([UInt8](repeating: 0, count: 16)))
+        let ciphertext = [UInt8](repeating: 7, count: 15 << 20)
+        var sessions = [first]
+        for _ in 1...4 { sessions.append(try session(module)) }
+        for session in sessions { try cryptoki.decryptInit(session, request, key: key) }
+        func decrypt(_ session: CK_SESSION_HANDLE, into capacity: Int) -> CK_RV {
+            returned { _ = try cryptoki.decrypt(session, ciphertext, .bytes(capacity)) }
+        }
+        for session in sessions.dropLast() {
+            for _ in 1...2 { #expect(decrypt(session, into: 16) == CKR_OK) }
+        }
+        #expect(decrypt(sessions[4], into: 16) == CKR_DEVICE_MEMORY)
+        try cryptoki.decryptInit(sessions[4], request, key: key)
+        // What fits at once is not kept.
+        #expect(decrypt(sessions[4], into: ciphertext.count) == CKR_OK)
+        #expect(decrypt(sessions[0], into: ciphertext.count) == CKR_OK)
+        try cryptoki.decryptInit(sessions[4], request, key: key)
+        #expect(decrypt(sessions[4], into: 16) == CKR_OK)
+    }
+
+    @Test func theMessagesOfEd25519AreBounded() throws {
+        let module = try TestModule()
+        let keychain = try module.keychain()
+        try keychain.add(.privateKey(PrivateKey.generate(.ed25519), [.label: "signer"]))
+        let part = [UInt8](repeating: 7, count: 1 << 20)
+        var sessions: [CK_SESSION_HANDLE] = []
+        for _ in 0...64 { sessions.append(try session(module)) }
+        try module.cryptoki.logIn(sessions[0], CKU_USER, pin: .of("open"))
+        let key = try #require(
+            try module.find(
+                sessions[0], (CKA_LABEL, Encoded.text("signer")), (CKA_CLASS, Encoded.ulong(CKO_PRIVATE_KEY))
+            ).first)
+        func begin(_ session: CK_SESSION_HANDLE) -> CK_RV {
+            returned {
+                try module.cryptoki.signInit(session, MechanismRequest(CKM_EDDSA), key: key)
+                try module.cryptoki.signUpdate(session, part)
+            }
+        }
+        for session in sessions.dropLast() { #expect(begin(session) == CKR_OK) }
+        #expect(begin(sessions[64]) == CKR_DEVICE_MEMORY)
+        try module.cryptoki.closeSession(sessions[1])
+        #expect(begin(sessions[64]) == CKR_OK)
     }
 
     @Test func theRoomOfAMessageThatGCMDecryptedIsFreeAgain() throws {

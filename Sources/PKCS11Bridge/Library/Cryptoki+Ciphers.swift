@@ -178,12 +178,14 @@ extension Cryptoki {
         let key = operation.key
         try session.requireLogin(operation.login, for: key)
         if operation.result == nil {
-            operation.result = try operation.decrypt(rest: ciphertext) { use, isAuthorized throws(CryptokiError) in
+            let plaintext = try operation.decrypt(rest: ciphertext) { use, isAuthorized throws(CryptokiError) in
                 try session.perform(use, with: key, isAuthorized: isAuthorized)
             }
+            if capacity.holds(plaintext.count) { return .secret(plaintext) }
+            try operation.keep(plaintext)
         }
         let length = operation.outputLength()
-        guard capacity.holds(length), let result = operation.result.take() else {
+        guard capacity.holds(length), let result = operation.takeResult() else {
             state.decryption = consume operation
             return .length(length)
         }

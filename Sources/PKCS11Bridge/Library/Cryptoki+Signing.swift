@@ -26,7 +26,8 @@ extension Cryptoki {
         try session.state.withLock { state throws(CryptokiError) in
             try Cryptoki.requireNoParts(state.signature?.input.course)
             state.signature = nil
-            state.signature = try SignatureOperation(request, object, publicKey, login: session.slot.login)
+            state.signature = try SignatureOperation(
+                request, object, publicKey, login: session.slot.login, handles.room)
         }
     }
 
@@ -113,7 +114,8 @@ extension Cryptoki {
         try session.state.withLock { state throws(CryptokiError) in
             try Cryptoki.requireNoParts(state.verification?.input.course)
             state.verification = nil
-            let operation = try SignatureOperation(request, object, publicKey, login: session.slot.login)
+            let operation = try SignatureOperation(
+                request, object, publicKey, login: session.slot.login, handles.room)
             guard object.isTrue(CKA_VERIFY) else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
             state.verification = consume operation
         }

@@ -20,7 +20,7 @@ struct SecretCipher: ~Copyable {
         let associatedData: [UInt8]
         let tagLength: Int
         /// The room that the parts take.
-        let share: ObjectShare
+        let room: ObjectShare
         var sealed: [UInt8] = []
 
         func outputLength(ofRest count: Int) -> Int { max(sealed.count + count - tagLength, 0) }
@@ -29,9 +29,9 @@ struct SecretCipher: ~Copyable {
     /// The most bytes that GCM decrypts, since the plaintext is sent in one message.
     static let longestSealed = FrameHeader.maximumSecrets
 
-    /// - Throws: `CKR_MECHANISM_INVALID`, `CKR_MECHANISM_PARAM_INVALID`, `CKR_DEVICE_MEMORY`.
+    /// - Throws: `CKR_MECHANISM_INVALID`, `CKR_MECHANISM_PARAM_INVALID`.
     init(
-        _ request: MechanismRequest, encrypts: Bool, key: borrowing Secret, _ room: ObjectRoom
+        _ request: MechanismRequest, encrypts: Bool, key: borrowing Secret, _ room: ObjectShare
     ) throws(CryptokiError) {
         let invalid = CryptokiError(CKR_MECHANISM_PARAM_INVALID)
         guard case .cipher(let mode) = try request.use(for: CKF_ENCRYPT) else { throw MechanismRequest.unknown }
@@ -55,7 +55,7 @@ struct SecretCipher: ~Copyable {
             guard encrypts else {
                 opening = Opening(
                     key: key.clone(), nonce: nonce, associatedData: associatedData, tagLength: length,
-                    share: try room.take(bytes: 0))
+                    room: room)
                 return
             }
             vector = nonce
@@ -114,7 +114,7 @@ struct SecretCipher: ~Copyable {
         }
         if let former = opening?.sealed.count {
             guard former + part.count <= SecretCipher.longestSealed else { throw CryptokiError(CKR_DATA_LEN_RANGE) }
-            try opening?.share.grow(by: part.count)
+            try opening?.room.grow(by: part.count)
             for index in part.indices { opening?.sealed.append(part[index]) }
         }
         do throws(CryptoError) {

@@ -1,8 +1,8 @@
 internal import CCryptoki
 internal import Synchronization
 
-/// The room for objects that end with their sessions. A program that never destroys its objects must not take the memory of the
-/// others that the host serves.
+/// The room for objects that end with their sessions, and for what operations keep. A program that never destroys its objects must not
+/// take the memory of the others that the host serves.
 final class ObjectRoom: Sendable {
     struct Size {
         /// Each secret has memory pages of its own, of which the kernel lets a process have 65,530 (`vm.max_map_count`).
@@ -26,11 +26,18 @@ final class ObjectRoom: Sendable {
         self.whole = whole
     }
 
+    /// The room of an object.
+    ///
     /// - Throws: `CKR_DEVICE_MEMORY` where there is no room.
-    func take(bytes: Int) throws(CryptokiError) -> ObjectShare {
-        let rest = try whole?.take(bytes: bytes)
-        try take(Size(objects: 1, bytes: bytes))
-        return ObjectShare(bytes: bytes, of: self, rest)
+    func take(bytes: Int) throws(CryptokiError) -> ObjectShare { try share(Size(objects: 1, bytes: bytes)) }
+
+    /// The room of an operation, none at first. The limit of sessions is one of operations as well.
+    func share() throws(CryptokiError) -> ObjectShare { try share(Size(objects: 0, bytes: 0)) }
+
+    private func share(_ size: Size) throws(CryptokiError) -> ObjectShare {
+        let rest = try whole?.share(size)
+        try take(size)
+        return ObjectShare(size, of: self, rest)
     }
 
     fileprivate func take(_ more: Size) throws(CryptokiError) {
@@ -58,21 +65,21 @@ final class ObjectRoom: Sendable {
     }
 }
 
-/// The room that one object takes. It is free again with the last reference to this.
+/// The room that one object or operation takes. It is free again with the last reference to this.
 final class ObjectShare: Sendable {
-    private let bytes: Mutex<Int>
+    private let taken: Mutex<ObjectRoom.Size>
     private let room: ObjectRoom
     private let rest: ObjectShare?
 
-    fileprivate init(bytes: Int, of room: ObjectRoom, _ rest: ObjectShare?) {
-        self.bytes = Mutex(bytes)
+    fileprivate init(_ size: ObjectRoom.Size, of room: ObjectRoom, _ rest: ObjectShare?) {
+        taken = Mutex(size)
         self.room = room
         self.rest = rest
     }
 
-    /// Takes more room for the same object.
+    /// Takes more room.
     ///
-    /// - Throws: `CKR_DEVICE_MEMORY`; the object keeps what it had.
+    /// - Throws: `CKR_DEVICE_MEMORY`; what was taken before is kept.
     func grow(by more: Int) throws(CryptokiError) {
         try rest?.grow(by: more)
         do throws(CryptokiError) {
@@ -81,14 +88,14 @@ final class ObjectShare: Sendable {
             rest?.shrink(by: more)
             throw error
         }
-        bytes.withLock { $0 += more }
+        taken.withLock { $0.bytes += more }
     }
 
     private func shrink(by less: Int) {
-        bytes.withLock { $0 -= less }
+        taken.withLock { $0.bytes -= less }
         room.giveBack(ObjectRoom.Size(objects: 0, bytes: less))
         rest?.shrink(by: less)
     }
 
-    deinit { room.giveBack(ObjectRoom.Size(objects: 1, bytes: bytes.withLock { $0 })) }
+    deinit { room.giveBack(taken.withLock { $0 }) }
 }

@@ -34,10 +34,13 @@ struct Input: ~Copyable {
     private var code: HMACContext?
     private var collected: [UInt8] = []
     private let limit: Int
+    /// The room that the collected parts take; nil for parts that are too short to be counted.
+    private var room: ObjectShare?
     var course = OperationCourse.open
 
-    init(_ algorithm: DigestAlgorithm?, limit: Int) throws(CryptokiError) {
+    init(_ algorithm: DigestAlgorithm?, limit: Int, _ room: ObjectRoom? = nil) throws(CryptokiError) {
         self.limit = limit
+        self.room = try room?.share()
         digest = try CryptokiError.mapping { () throws(CryptoError) -> DigestContext? in
             switch algorithm {
             case .some(let algorithm): try DigestContext(algorithm)
@@ -61,7 +64,7 @@ struct Input: ~Copyable {
         do throws(CryptoError) { try digest?.update(key.bytes) } catch { throw CryptokiError(error) }
     }
 
-    /// - Throws: `CKR_DATA_LEN_RANGE`.
+    /// - Throws: `CKR_DATA_LEN_RANGE`, `CKR_DEVICE_MEMORY`.
     mutating func append(_ part: [UInt8]) throws(CryptokiError) {
         do throws(CryptoError) {
             if try digest?.update(part) != nil { return }
@@ -70,6 +73,7 @@ struct Input: ~Copyable {
             throw CryptokiError(error)
         }
         guard collected.count + part.count <= limit else { throw CryptokiError(CKR_DATA_LEN_RANGE) }
+        try room?.grow(by: part.count)
         collected += part
     }
 
@@ -108,10 +112,10 @@ struct SignatureOperation: ~Copyable {
     var isAuthorized = false
 
     init(
-        _ request: MechanismRequest, _ key: CryptokiObject, _ publicKey: PublicKey, login: Int?
+        _ request: MechanismRequest, _ key: CryptokiObject, _ publicKey: PublicKey, login: Int?, _ room: ObjectRoom
     ) throws(CryptokiError) {
         let scheme = try SignatureScheme(request, key: publicKey)
-        input = try Input(scheme.digest, limit: scheme.inputLimit)
+        input = try Input(scheme.digest, limit: scheme.inputLimit, room)
         (self.key, self.scheme, self.login) = (key, .signature(scheme), login)
     }
 
@@ -141,7 +145,9 @@ struct CipherOperation: ~Copyable {
     var isAuthorized = false
     var course = OperationCourse.open
     /// The output, kept until it fits the program's buffer, so that the card is not asked twice.
-    var result: Secret?
+    private(set) var result: Secret?
+    /// The room that a secret key's operation takes, whose data may be long.
+    private var room: ObjectShare?
 
     init(
         _ request: MechanismRequest, _ key: CryptokiObject, _ publicKey: PublicKey, login: Int?
@@ -156,7 +162,9 @@ struct CipherOperation: ~Copyable {
         _ request: MechanismRequest, _ key: CryptokiObject, secret bytes: borrowing Secret, encrypts: Bool,
         login: Int?, _ room: ObjectRoom
     ) throws(CryptokiError) {
+        let room = try room.share()
         cipher = try SecretCipher(request, encrypts: encrypts, key: bytes, room)
+        self.room = room
         input = try Input(nil, limit: 0)
         (self.key, scheme, self.login) = (key, nil, login)
     }
@@ -180,6 +188,17 @@ struct CipherOperation: ~Copyable {
         case .none: scheme?.length ?? 0
         }
     }
+
+    /// Keeps a result that does not fit the program's buffer.
+    ///
+    /// - Throws: `CKR_DEVICE_MEMORY`.
+    mutating func keep(_ result: consuming Secret) throws(CryptokiError) {
+        try room?.grow(by: result.count)
+        self.result = consume result
+    }
+
+    /// The kept result, which is kept no longer.
+    mutating func takeResult() -> Secret? { result.take() }
 
     // MARK: Encrypting
 
