@@ -100,7 +100,7 @@ struct CommandKeychains {
     }
 
     /// The error of the use of a key whose card is in no reader.
-    func isAbsent(_ key: KeyDescription) -> KeychainError {
+    func absence(of key: KeyDescription) -> KeychainError {
         let known = self.process.knownTokens().first { KeychainIdentifier($0.identity.id) == key.item.keychain }
         return KeychainError(
             .interactionRequired, "the key \(key.name) is on '\(key.keychainName)', which is in no reader",

@@ -139,6 +139,7 @@ enum MessageSamples {
             .keys(KeyQuery(.name("k"), in: .keychains([]))), .keys(KeyQuery(.name("k"), in: .keychains([keychain]))),
             .keys(KeyQuery(.name("9A"), in: .absentTokens)), .askAhead(of: .use(of: object)),
             .vouching(for: local, with: [0x30, 0]), .askAhead(of: .change(of: keychain)),
+            .askAhead(of: .reading(of: keychain)),
         ]
         return requests
     }

@@ -87,6 +87,9 @@ extension GuardedAction: WireValue {
         case .change(let keychain):
             message.write(2 as UInt8)
             message.write(keychain)
+        case .reading(let keychain):
+            message.write(3 as UInt8)
+            message.write(keychain)
         }
     }
 
@@ -94,6 +97,7 @@ extension GuardedAction: WireValue {
         switch try message.byte() {
         case 1: self = .use(of: try message.value())
         case 2: self = .change(of: try message.value())
+        case 3: self = .reading(of: try message.value())
         default: throw .malformed
         }
     }

@@ -6,4 +6,6 @@ public enum GuardedAction: Sendable, Hashable {
     case use(of: PersistentReference)
     /// An addition to a keychain, or the change of a secret in it.
     case change(of: KeychainIdentifier)
+    /// The reading of secrets in a keychain.
+    case reading(of: KeychainIdentifier)
 }

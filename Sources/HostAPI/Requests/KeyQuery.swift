@@ -39,4 +39,12 @@ public struct KeyDescription: Sendable, Equatable {
 
     /// The public half as a DER SubjectPublicKeyInfo.
     public var publicKey: [UInt8] { item.der ?? [] }
+
+    /// Whether both are on the token in one place, which has one PIN. Two modules may show one reader.
+    package func isInSamePlace(as other: KeyDescription) -> Bool {
+        guard let own = slotName, let their = other.slotName else { return false }
+        return keychainName == other.keychainName
+            ? own == their && item.keychain == other.item.keychain
+            : !own.description.isEmpty && own.description == their.description
+    }
 }

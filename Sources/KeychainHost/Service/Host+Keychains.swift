@@ -23,7 +23,12 @@ extension KeychainSession {
     /// - Throws: `errSecItemNotFound`; for a damaged item or one whose card is not inserted, the error that says so.
     func item(_ reference: PersistentReference) throws(KeychainError) -> Item {
         let query = Query(reference)
-        let outcome = try searchList(for: query).items(matching: query, for: client)
+        var (outcome, failure) = (Outcome<[Item]>([]), KeychainError?.none)
+        do throws(KeychainError) {
+            outcome = try searchList(for: query).items(matching: query, for: client)
+        } catch {
+            failure = error
+        }
         if let item = outcome.found.first { return item }
         // A client may have found it in a keychain that the search list does not have.
         for keychain in openedKeychains() {
@@ -31,6 +36,7 @@ extension KeychainSession {
                 return item
             }
         }
+        if let failure { throw failure }
         if let gap = (absentCards(query) + outcome.missing).first(where: { $0.kind != .unrelatedDamagedItem }) {
             throw gap.error
         }

@@ -10,10 +10,9 @@ extension Host {
     ) throws(KeychainError) -> Outcome<[KeyDescription]> {
         try visit(context) { visit throws(KeychainError) in
             let outcome = try visit.session.searchList(for: query.places).keys(query.selector)
-            let keys = outcome.found.compactMap { key in
-                key.item.map {
-                    KeyDescription($0, keychainName: key.keychainName, slotName: key.tokenSlot?.cryptokiName)
-                }
+            let keys = outcome.found.compactMap { key -> KeyDescription? in
+                guard let item = key.item, visit.session.accessGroups.allow(item) else { return nil }
+                return KeyDescription(item, keychainName: key.keychainName, slotName: key.tokenSlot?.cryptokiName)
             }
             return Outcome(keys, missing: outcome.missing)
         }
@@ -33,6 +32,11 @@ extension Host {
                 try keychain.unlock(
                     use: visit.use("change the keychain"), authentication: visit.session.authentication)
             }
+        case .reading(let keychain):
+            try visit(context, onToken: !keychain.isLocal) { visit throws(KeychainError) in
+                try visit.session.keychain(keychain).unlock(
+                    use: visit.use("read its secrets"), authentication: visit.session.authentication)
+            }
         }
     }
 
@@ -41,8 +45,11 @@ extension Host {
     ) throws(KeychainError) -> Vouching {
         try visit(context, onToken: reference.tokenID != nil) { visit throws(KeychainError) in
             let item = try visit.session.item(reference)
-            // The card itself vouches for what is on it.
-            guard let keychain = try visit.session.keychain(of: item) as? LocalKeychain else { return .sealed }
+            guard let keychain = try visit.session.keychain(of: item) as? LocalKeychain else {
+                // The card itself vouches for what is on it.
+                guard item.der == der else { throw KeychainError(.decode, "the card has another public half") }
+                return .sealed
+            }
             let authentication = visit.session.authentication
             if keychain.isLocked, (try? keychain.unlockFromSession()) != true, authentication.prompter.canAsk {
                 try keychain.unlock(use: visit.use("check a signature"), authentication: authentication)

@@ -29,4 +29,9 @@ public struct AccessGroups: Sendable, Hashable {
     public func allow(_ group: String) -> Bool {
         names.contains(group) || names.contains("*")
     }
+
+    /// Whether an item is open to the client, as all items on tokens are.
+    package func allow(_ item: Item) -> Bool {
+        item.isOnToken || item[.accessGroup]?.bytes.map { allow(String(decoding: $0, as: UTF8.self)) } ?? false
+    }
 }

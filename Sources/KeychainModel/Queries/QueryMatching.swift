@@ -17,8 +17,7 @@ extension ResolvedQuery {
 
     /// Whether the item's access group is open to the client. Items on a token are open to every client.
     package func isReadable(_ item: Item) -> Bool {
-        guard let accessGroups, !item.isOnToken else { return true }
-        return item[.accessGroup]?.bytes.map { accessGroups.allow(String(decoding: $0, as: UTF8.self)) } ?? false
+        accessGroups?.allow(item) ?? true
     }
 
     /// The access groups that are open to the client by name, as values of `agrp`.

@@ -215,13 +215,6 @@ extension TokenBackend {
     public func insertion() throws(TokenError) -> TokenInsertion {
         try connect(identifying: false, since: .now).insertion
     }
-
-    /// Whether both are the same place: a reader that two modules show.
-    package func isSamePlace(as other: any TokenBackend) -> Bool {
-        let description = cryptokiName.description
-        return self === other
-            || name != other.name && !description.isEmpty && description == other.cryptokiName.description
-    }
 }
 
 /// Tells one insertion of a token in its place from the next.

@@ -95,7 +95,7 @@ struct KeyOptions: ParsableArguments {
         let isOnCard = absent == nil ? found.found.isEmpty && CardDrivers.isKeyName(key) : !isPublic
         if isOnCard, let gap = found.missing.first(where: { $0.place == .allCards }) { throw gap.error }
         let keys = session.reporting(found)
-        if keys.isEmpty, let absent, !isPublic { throw session.isAbsent(absent) }
+        if keys.isEmpty, let absent, !isPublic { throw session.absence(of: absent) }
         guard let key = keys.first ?? absent else {
             return try session.gaps.doubting { throw notFound(wanted, in: session) }
         }
@@ -126,11 +126,11 @@ struct KeyOptions: ParsableArguments {
                 remedy: "'tokenctl card info' shows the slots that have one")
     }
 
-    /// The only key that the argument names; a symmetric one only if there is no other.
+    /// The only key that the argument names; a symmetric one only if there is no other, on cards that are not inserted included.
     func resolveAny(in session: CommandKeychains, for use: Use = .any) throws -> NamedKey {
         do {
             return .pair(try resolve(in: session, .anyKey, for: use))
-        } catch let error as KeychainError {
+        } catch let error as KeychainError where error.code != .interactionRequired {
             guard let key = try symmetricKey(in: session) else { throw doubting(error, .symmetric, in: session) }
             return .symmetric(key)
         }
@@ -278,7 +278,8 @@ extension KeyOptions {
 extension [KeyDescription] {
     /// Whether any of the keys may be used: they have one public half, and one token, since each token has its own PIN.
     var areOne: Bool {
-        Set(compactMap(\.slotName)).count < 2 && haveOnePublicHalf
+        let onTokens = filter { $0.slotName != nil }
+        return haveOnePublicHalf && onTokens.allSatisfy { $0.isInSamePlace(as: onTokens[0]) }
     }
 
     var haveOnePublicHalf: Bool { allSatisfy { $0.publicKey == first?.publicKey } }

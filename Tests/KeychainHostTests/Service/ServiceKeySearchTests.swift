@@ -1,6 +1,7 @@
 import HostAPI
 import SecureBytes
 import SystemCrypto
+import TestSupport
 import Testing
 import VirtualCard
 
@@ -60,6 +61,37 @@ import VirtualCard
         #expect(outcome.found.count == 1)
         #expect(outcome.missing.map(\.keychain) == ["local:none"])
         #expect(throws: KeychainError(.noSuchKeychain)) { try keys(stage, .label("berta"), in: .keychains([absent])) }
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func keysOfOtherAccessGroupsAreNotFound(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route)
+        let pair = try TestKey.named("berta")
+        let own = try stage.service.add(.privateKey(pair.privateKey, [.label: "berta", .accessGroup: "a"]))
+        let selectors: [KeySelector] = [
+            .label("berta"), .publicKeyHash(pair.publicKey.keyHash), .reference(own.reference),
+        ]
+        for (group, count) in [("a", 1), ("b", 0)] {
+            let process = ProcessKeychains(stage.user.preferences, readers: { [] })
+            let service = route.service(of: Host(process, accessGroups: AccessGroups([group])))
+            for selector in selectors {
+                #expect(try service.keys(matching: KeyQuery(selector), silent).found.count == count, "\(group)")
+            }
+        }
+    }
+
+    /// The keychain was named by its path, and the search list has nothing that can be read.
+    @Test(arguments: ServiceRoute.allCases) func aKeyOfANamedKeychainIsUsedWhateverTheSearchListHas(
+        route: ServiceRoute
+    ) throws {
+        let stage = try ServiceStage(route)
+        let own = try addKey("berta", to: stage)
+        try stage.user.preferences.setSearchList([stage.user.folder.path("absent.keychain")])
+        let keychain = try stage.service.openKeychain(at: stage.login.path, silent).keychain.identifier
+        let found = try keys(stage, .label("berta"), in: .keychains([keychain]))
+        #expect(found.map(\.item.reference) == [own.reference])
+        let request = KeyRequest(.sign(ServiceStage.digest), ServiceStage.algorithm, with: own.reference)
+        #expect(try !stage.service.perform(request, silent).secret.isEmpty)
+        #expect(try stage.service.vouching(for: own.reference, with: found[0].publicKey, silent) == .sealed)
     }
 
     @Test(arguments: ServiceRoute.allCases) func aCardThatIsOutHasItsKeysAmongTheAbsent(route: ServiceRoute) throws {
@@ -130,6 +162,20 @@ import VirtualCard
         #expect(stage.person.requests.count == 1)
     }
 
+    @Test(arguments: ServiceRoute.allCases) func thePasswordForSeveralSecretsIsAskedForAhead(route: ServiceRoute) throws
+    {
+        let stage = try ServiceStage(route, person: TypesInTurn("p"))
+        let item = try stage.addPassword("ada")
+        stage.login.lock()
+        try stage.service.askAhead(of: .reading(of: stage.token), silent)
+        #expect(throws: KeychainError(.interactionNotAllowed)) {
+            try stage.service.askAhead(of: .reading(of: stage.login.identifier), silent)
+        }
+        try stage.service.askAhead(of: .reading(of: stage.login.identifier), authentication)
+        #expect(stage.person.requests.map(\.purpose) == [.password])
+        #expect(try stage.service.secret(of: item, silent) != nil)
+    }
+
     @Test(arguments: ServiceRoute.allCases) func nobodyIsAskedAheadWithoutLeave(route: ServiceRoute) throws {
         let stage = try ServiceStage(route, person: TypesInTurn("123456", "p"))
         let own = try addKey("berta", to: stage)
@@ -162,7 +208,12 @@ import VirtualCard
         #expect(stage.person.requests.isEmpty)
         #expect(try vouching(half.reference, .byHost) == .sealed)
         #expect(stage.person.requests.map(\.purpose) == [.password])
-        #expect(try vouching(stage.identity().certificate.reference, .never) == .sealed)
+        let certificate = try stage.identity().certificate
+        let onCard = try #require(certificate.der)
+        #expect(try stage.service.vouching(for: certificate.reference, with: onCard, silent) == .sealed)
+        #expect(throws: KeychainError(.decode)) {
+            try stage.service.vouching(for: certificate.reference, with: der, silent)
+        }
         try stage.service.delete(Query(half.reference))
         #expect(throws: KeychainError(.itemNotFound)) { try vouching(half.reference, .never) }
     }
