@@ -174,6 +174,8 @@ package struct PINQuestion {
         do throws(TokenError) {
             let status = try slot.status(of: kind, at: insertion, isBeforePIN: true)
             subject = Self.subject(slot, insertion)
+            // The card may have been reset since it refused the last value.
+            if status.isBlocked, status.areTriesBelieved, lastTry == .spend { return nil }
             guard !status.isBlocked else { throw blocked(rules) }
             return status.triesLeft
         } catch {
@@ -198,6 +200,8 @@ package struct PINQuestion {
             case .pin where !rules.isManagedHere: "unblock it with the token's own tool"
             case .pin where isUnblockingKeyBlocked: "and so is the PUK; \(PINKind.adviceToReset)"
             case .pin: "unblock it with 'tokenctl card pin unblock'"
+            case .unblockingKey where isBlockingBelieved:
+                "\(PINKind.adviceToReset); if that was done since its last try was refused, pass --last-try"
             case .unblockingKey: PINKind.adviceToReset
             }
         return TokenError(.pinBlocked, "the \(kind.name) is blocked on '\(subject)' (\(advice))", triesLeft: 0)
@@ -205,6 +209,10 @@ package struct PINQuestion {
 
     private var isUnblockingKeyBlocked: Bool {
         (try? slot.status(of: .unblockingKey, at: insertion, isBeforePIN: false))?.isBlocked ?? false
+    }
+
+    private var isBlockingBelieved: Bool {
+        (try? slot.status(of: kind, at: insertion, isBeforePIN: false))?.areTriesBelieved ?? false
     }
 
     private mutating func obtainConsent(triesLeft: Int?) throws(KeychainError) {

@@ -20,7 +20,9 @@ extension PIVToken {
         }
         // A query would make some cards forget the presented PIN, and there is none for an unblocking key.
         guard pin == .pin, !isPresented else {
-            return PINStatus(triesLeft: try believedTries(of: pin, &card), isVerified: isPresented)
+            var status = PINStatus(triesLeft: try believedTries(of: pin, &card), isVerified: isPresented)
+            status.areTriesBelieved = pins.tries(of: pin) == .unknown && status.triesLeft != nil
+            return status
         }
         let isVerified = try queryStatus(of: reference, &card)
         return PINStatus(triesLeft: pins.triesLeft(of: pin), isVerified: isVerified)
@@ -71,7 +73,7 @@ extension PIVToken {
         let others = try rejectedElsewhere(&card) {
             tries != .all && $0.contains(pin, as: kind, tries) || tries == .unknown && $0.fewestTries(of: kind) != nil
         }
-        try pins.requireTry(pin, as: kind, lastTry, rejectedElsewhere: others)
+        try pins.requireTry(pin, as: kind, lastTry, rejectedElsewhere: others, byThisToken: !isBlank)
     }
 
     /// The values that this card refused to programs of the user; nil where no card refused one that matters.
@@ -81,25 +83,21 @@ extension PIVToken {
         _ card: inout CardTransaction, where matters: (RejectedPINs) -> Bool
     ) throws(TokenError) -> RejectedPINs? {
         guard let rejectedPINs, rejectedPINs.allRejectedPINs.contains(where: matters) else { return nil }
-        return try distinctID(&card).flatMap { rejectedPINs.rejectedPINs(of: $0) }
-    }
-
-    /// The identifier of the card; nil for a blank one, which has the identifier of every other of its kind.
-    private mutating func distinctID(_ card: inout CardTransaction) throws(TokenError) -> TokenID? {
-        let id = try tokenID(&card)
-        return isBlank ? nil : id
+        return rejectedPINs.rejectedPINs(of: try tokenID(&card))
     }
 
     /// Forgets the refused values of a kind, since a new value was set.
     mutating func forgetRejected(_ kind: PINKind, _ card: inout CardTransaction) {
-        guard let rejectedPINs, !rejectedPINs.all().isEmpty, let id = (try? distinctID(&card)) ?? nil else { return }
+        guard let rejectedPINs, !rejectedPINs.all().isEmpty, let id = try? tokenID(&card) else { return }
         rejectedPINs.forgetRejected(kind, of: id)
     }
 
     /// The remaining tries as the card told them; where it does not, the tries that were left when it last refused a value.
     private mutating func believedTries(of kind: PINKind, _ card: inout CardTransaction) throws(TokenError) -> Int? {
         guard pins.tries(of: kind) == .unknown else { return pins.triesLeft(of: kind) }
-        return try rejectedElsewhere(&card) { $0.fewestTries(of: kind) != nil }?.fewestTries(of: kind)
+        let others = try rejectedElsewhere(&card) { $0.fewestTries(of: kind) != nil }
+        // Blank cards of a kind cannot be told apart.
+        return isBlank ? nil : others?.fewestTries(of: kind)
     }
 
     /// Evaluates the status word of a command with a PIN, and throws its error.
@@ -112,7 +110,7 @@ extension PIVToken {
         switch status {
         case _ where status.isWrongPIN:
             pins.refused(pin, as: kind, triesLeft: status.triesLeft)
-            if let rejectedPINs, pin.origin == .given, let id = (try? distinctID(&card)) ?? nil {
+            if let rejectedPINs, pin.origin == .given, let id = try? tokenID(&card) {
                 rejectedPINs.remember(rejected: pin, as: kind, triesLeft: status.triesLeft, of: id)
             }
             throw TokenError.incorrect(status, kind)

@@ -166,14 +166,17 @@ public struct PINSession: Sendable {
 
     /// Checks whether a try may be spent on a value.
     ///
-    /// - Parameter others: the values that the token refused to other programs.
+    /// - Parameters:
+    ///   - others: the values that the token refused to other programs.
+    ///   - areOwn: whether it was this very token, so that its tries are known by them; blank tokens cannot be told apart.
     /// - Throws: ``TokenError`` `.pinBlocked`; `.pinKnownIncorrect` for a value that was refused before; `.pinLastTry` where one
     ///   try is left and must be kept.
     public func requireTry(
-        _ pin: borrowing PIN, as kind: PINKind, _ lastTry: LastTry, rejectedElsewhere others: RejectedPINs? = nil
+        _ pin: borrowing PIN, as kind: PINKind, _ lastTry: LastTry, rejectedElsewhere others: RejectedPINs? = nil,
+        byThisToken areOwn: Bool = true
     ) throws(TokenError) {
         let tries = tries(of: kind)
-        let count = tries == .unknown ? others?.fewestTries(of: kind) : triesLeft(of: kind)
+        let count = tries == .unknown ? (areOwn ? others?.fewestTries(of: kind) : nil) : triesLeft(of: kind)
         // The card may have been reset since it refused the last one; if it is blocked, it counts no further value.
         if count == 0, tries != .unknown || lastTry != .spend {
             throw TokenError.blocked(kind, isBelieved: tries == .unknown)

@@ -227,6 +227,9 @@ public struct PINStatus: Hashable, Sendable {
     /// Tries left; nil where the card does not tell.
     public let triesLeft: Int?
 
+    /// Whether the card did not tell the tries, but left so many when it last refused a value.
+    public var areTriesBelieved = false
+
     /// Tries after a right PIN; nil where the card does not tell.
     public let maximumTries: Int?
 

@@ -1,4 +1,5 @@
 import HostAPI
+import PIVDriver
 import SecureBytes
 import TestSupport
 import Testing
@@ -11,6 +12,34 @@ import VirtualCard
 @Suite struct PINChangeTests {
     private func context(_ prompter: any Prompter) -> AuthenticationContext {
         AuthenticationContext(prompter: prompter)
+    }
+
+    /// A card that tells no tries of its unblocking key, which was reset after the last of them was spent in another program.
+    @Test func aKeyThatIsBelievedToBeBlockedIsAskedForWhereTheLastTryIsAllowed() throws {
+        let memory = VolatileTokenMemory()
+        func token() throws -> TokenKeychain {
+            let reader = VirtualReader(card: try TestCard(profile: .generic).make())
+            return TokenKeychain(TokenSlot(reader: reader, drivers: [PIVDriver(rejectedPINs: memory)]))
+        }
+        func lenient(_ prompter: any Prompter) -> AuthenticationContext {
+            AuthenticationContext(prompter: prompter, lastTry: .spend)
+        }
+        let former = try token()
+        for wrong in ["11111111", "22222222", "33333333"] {
+            #expect(throws: KeychainError(.authFailed)) {
+                try former.unblock(authentication: lenient(AnswersByScript(wrong, "654321")))
+            }
+        }
+        let person = TypesInTurn("12345678", "654321", "654321")
+        let card = try token()
+        let error = #expect(throws: KeychainError(.authFailed)) {
+            try card.unblock(authentication: context(person))
+        }
+        #expect(error?.description.contains("since its last try was refused, pass --last-try") == true)
+        #expect(person.requests.isEmpty)
+        try card.unblock(authentication: lenient(person))
+        #expect(person.requests.first?.triesLeft == nil)
+        try card.verifyPIN(authentication: context(AnswersByScript("654321")))
     }
 
     private func verifies(_ desk: Desk, _ pin: String) -> Bool {

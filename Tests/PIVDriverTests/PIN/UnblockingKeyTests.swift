@@ -73,13 +73,15 @@ import VirtualCard
     }
 
     /// Blank cards of a kind have one identifier.
-    @Test func whatABlankCardRefusedIsBelievedOfNoOther() throws {
+    @Test func theTriesOfABlankCardAreBelievedOfNoOther() throws {
         func blank() throws -> Desk { try Desk(IssuedCard(profile: .generic, keys: [:], guid: nil)) }
         let (first, second) = (try blank(), try blank())
         for wrong in ["00000000", "00000001", "00000002"] as [StaticString] {
             #expect(throws: TokenError(.pinIncorrect, "")) { try unblock(first, wrong, .spend) }
         }
         #expect(try second.anotherProgram(rejectedPINs: memory).status(.unblockingKey).triesLeft == nil)
+        #expect(throws: TokenError(.pinKnownIncorrect, "")) { try unblock(second, "00000000") }
+        #expect(second.pinsSent == 0)
         try unblock(second, "12345678")
     }
 
