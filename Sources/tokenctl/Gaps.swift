@@ -34,10 +34,12 @@ final class Gaps {
     ///
     /// - Throws: the exit status for a card that could not be read, since the list lacks its items.
     func end() throws(ExitCode) {
-        guard let gap = told.first(where: { $0.place == .card }) else { return }
+        guard let card else { return }
         // What decides the exit status is told even where warnings are not wanted.
-        if !Warnings.areWanted { printError(gap.text) }
-        throw ExitCode(CommandLineInterpreter.status(of: gap.error.code))
+        if !Warnings.areWanted {
+            for gap in told where gap.place == .card { printError(gap.text) }
+        }
+        throw ExitCode(CommandLineInterpreter.status(of: card.code))
     }
 
     private var card: KeychainError? { told.first { $0.place == .card }?.error }

@@ -1,5 +1,6 @@
 internal import KeychainModel
 internal import ArgumentParser
+internal import HostAPI
 internal import Glibc
 internal import KeychainHost
 internal import SecureBytes
@@ -38,9 +39,9 @@ struct DumpKeychain: ParsableCommand {
         let found = try items(in: session)
         let items = try uris.items(found.items, namedBy: search.uris)
         try session.require(!items.isEmpty, namedBy: search.uris)
-        let context = try authentication.context(
-            session.process, for: search.keychains + [search.cards.reader].compactMap { $0 })
-        var reader = ContentReader(session: session, context: context)
+        let host = try authentication.host(
+            session.process, accessGroups: .all, for: search.keychains + [search.cards.reader].compactMap { $0 })
+        var reader = ContentReader(host, authentication.request, session)
         if output.json {
             var secrets = JSONSecrets()
             let shown = try items.map { item in
@@ -127,25 +128,28 @@ private struct ContentReader {
         case unreadable
     }
 
-    let session: CommandKeychains
-    let context: AuthenticationContext
+    private let host: any KeychainService
+    private let context: RequestContext
+    private let session: CommandKeychains
     private var locked: Set<KeychainIdentifier> = []
     private(set) var hasFailed = false
 
-    init(session: CommandKeychains, context: AuthenticationContext) {
-        self.session = session
+    init(_ host: any KeychainService, _ context: RequestContext, _ session: CommandKeychains) {
+        (self.host, self.session) = (host, session)
+        var context = context
+        (context.purpose, context.authentication) = ("read its secrets", .next())
         self.context = context
     }
 
     /// The item's secret, else its public part.
     mutating func content(of item: Item) -> Content {
-        if let keychain = session.local(of: item), ContentReader.mayHaveSecret(item) {
-            guard unlock(keychain) else { return .unreadable }
+        if let keychain = session.local(of: item)?.name, ContentReader.mayHaveSecret(item) {
+            guard unlock(item.keychain, named: keychain) else { return .unreadable }
             do throws(KeychainError) {
-                let secret = try keychain.secret(of: item.reference, use: "show its items", authentication: context)
-                if let secret { return .readable(secret) }
+                let secret = try host.secret(of: item.reference, context)
+                if let secret { return .readable(secret.secret.clone()) }
             } catch {
-                report("\(keychain.name): the \(item.itemClass.noun) '\(item.anyName)': \(error)")
+                report("\(keychain): the \(item.itemClass.noun) '\(item.anyName)': \(error)")
                 return .unreadable
             }
         }
@@ -160,14 +164,14 @@ private struct ContentReader {
     }
 
     /// Unlocks the keychain, unless that has failed before: a person is asked once at most.
-    private mutating func unlock(_ keychain: LocalKeychain) -> Bool {
-        guard !locked.contains(keychain.identifier) else { return false }
+    private mutating func unlock(_ keychain: KeychainIdentifier, named name: String) -> Bool {
+        guard !locked.contains(keychain) else { return false }
         do throws(KeychainError) {
-            try keychain.unlock(use: "read its secrets", authentication: context)
+            try host.askAhead(of: .reading(of: keychain), context)
             return true
         } catch {
-            locked.insert(keychain.identifier)
-            report("\(keychain.name): \(error)")
+            locked.insert(keychain)
+            report("\(name): \(error)")
             return false
         }
     }
