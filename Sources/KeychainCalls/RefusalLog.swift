@@ -39,7 +39,7 @@ package enum RefusalLog {
             _ = unsafe Glibc.write(STDERR_FILENO, line, line.count)
             return
         }
-        // A pipe that nobody reads must not hold the program.
+        // Opening a pipe without a reader would block the program.
         let descriptor = unsafe open(
             place, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         guard descriptor >= 0 else { return }

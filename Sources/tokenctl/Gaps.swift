@@ -35,7 +35,7 @@ final class Gaps {
     /// - Throws: the exit status for a card that could not be read, since the list lacks its items.
     func end() throws(ExitCode) {
         guard let card else { return }
-        // What decides the exit status is told even where warnings are not wanted.
+        // Errors that decide the exit status are printed even with -q, which silences warnings.
         if !Warnings.areWanted {
             for gap in told where gap.place == .card { printError(gap.text) }
         }

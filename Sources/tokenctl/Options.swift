@@ -200,7 +200,7 @@ struct AuthenticationOptions: ParsableArguments {
     /// The circumstances of a request.
     var request: RequestContext { RequestContext(mayUseLastTry: lastTry) }
 
-    /// The source of PINs and passwords. It counts the lines of `--pin-source`: one command has one.
+    /// The source of PINs and passwords: one for each command, since it counts the lines of `--pin-source`.
     func prompter(for names: [String], _ process: ProcessKeychains) throws -> any Prompter {
         let alternative = "give it with --pin-source, or run where a prompt can be shown"
         if let pinSource {

@@ -12,7 +12,7 @@ public enum ProcessMemory {
         try oneAtATime.withLock { _ in try count(secret) }
     }
 
-    /// Memory of zeros that is mapped while no search runs: a search that began before it was mapped could read at its addresses.
+    /// Maps zeroed memory while no search runs, since a search that began before could read at its addresses.
     public static func map(_ size: Int) -> UnsafeMutableRawPointer? {
         let address = oneAtATime.withLock { _ in
             let memory = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)

@@ -40,7 +40,7 @@ public struct KeyDescription: Sendable, Equatable {
     /// The public half as a DER SubjectPublicKeyInfo.
     public var publicKey: [UInt8] { item.der ?? [] }
 
-    /// Whether both are on the token in one place, which has one PIN. Two modules may show one reader.
+    /// Whether both keys are on the same token, and share its PIN. Two modules may show the same reader.
     package func isInSamePlace(as other: KeyDescription) -> Bool {
         guard let own = slotName, let their = other.slotName else { return false }
         return keychainName == other.keychainName

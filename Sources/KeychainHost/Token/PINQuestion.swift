@@ -174,7 +174,7 @@ package struct PINQuestion {
         do throws(TokenError) {
             let status = try slot.status(of: kind, at: insertion, isBeforePIN: true)
             subject = Self.subject(slot, insertion)
-            // The card may have been reset since it refused the last value.
+            // A card that does not tell its tries may have been reset since the last refused value.
             if status.isBlocked, status.areTriesBelieved, lastTry == .spend { return nil }
             guard !status.isBlocked else { throw blocked(rules) }
             return status.triesLeft

@@ -31,7 +31,7 @@ final class ObjectRoom: Sendable {
     /// - Throws: `CKR_DEVICE_MEMORY` where there is no room.
     func take(bytes: Int) throws(CryptokiError) -> ObjectShare { try share(Size(objects: 1, bytes: bytes)) }
 
-    /// The room of an operation, none at first. The limit of sessions is one of operations as well.
+    /// An empty share for an operation. Operations are not counted, since the limit of sessions bounds their number.
     func share() throws(CryptokiError) -> ObjectShare { try share(Size(objects: 0, bytes: 0)) }
 
     private func share(_ size: Size) throws(CryptokiError) -> ObjectShare {

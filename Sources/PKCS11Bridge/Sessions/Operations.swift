@@ -34,7 +34,7 @@ struct Input: ~Copyable {
     private var code: HMACContext?
     private var collected: [UInt8] = []
     private let limit: Int
-    /// The room that the collected parts take; nil for parts that are too short to be counted.
+    /// The room of the collected parts; nil where ``limit`` is a few bytes.
     private var room: ObjectShare?
     var course = OperationCourse.open
 
@@ -197,7 +197,7 @@ struct CipherOperation: ~Copyable {
         self.result = consume result
     }
 
-    /// The kept result, which is kept no longer.
+    /// Removes the kept result and returns it.
     mutating func takeResult() -> Secret? { result.take() }
 
     // MARK: Encrypting

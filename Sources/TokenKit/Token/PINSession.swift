@@ -168,7 +168,8 @@ public struct PINSession: Sendable {
     ///
     /// - Parameters:
     ///   - others: the values that the token refused to other programs.
-    ///   - areOwn: whether it was this very token, so that its tries are known by them; blank tokens cannot be told apart.
+    ///   - areOwn: whether `others` tell the tries of this token. Those of a blank token may be of another one, since blank tokens share
+    ///     an identifier.
     /// - Throws: ``TokenError`` `.pinBlocked`; `.pinKnownIncorrect` for a value that was refused before; `.pinLastTry` where one
     ///   try is left and must be kept.
     public func requireTry(
@@ -177,7 +178,7 @@ public struct PINSession: Sendable {
     ) throws(TokenError) {
         let tries = tries(of: kind)
         let count = tries == .unknown ? (areOwn ? others?.fewestTries(of: kind) : nil) : triesLeft(of: kind)
-        // The card may have been reset since it refused the last one; if it is blocked, it counts no further value.
+        // A card that does not tell its tries may have been reset since. A blocked card refuses a further value without counting it.
         if count == 0, tries != .unknown || lastTry != .spend {
             throw TokenError.blocked(kind, isBelieved: tries == .unknown)
         }
@@ -208,7 +209,7 @@ public struct PINSession: Sendable {
 extension TokenError {
     /// The error of a PIN or unblocking key without a try left.
     ///
-    /// - Parameter isBelieved: whether this follows from a refused value after which no try was left, and not from the card's answer.
+    /// - Parameter isBelieved: whether the card did not tell its tries, and had none left when it last refused a value.
     package static func blocked(_ kind: PINKind, status: StatusWord? = nil, isBelieved: Bool = false) -> TokenError {
         if isBelieved {
             return TokenError(

@@ -227,7 +227,7 @@ public struct PINStatus: Hashable, Sendable {
     /// Tries left; nil where the card does not tell.
     public let triesLeft: Int?
 
-    /// Whether the card did not tell the tries, but left so many when it last refused a value.
+    /// Whether the card does not tell its tries, and ``triesLeft`` is the number after the last refused value.
     public var areTriesBelieved = false
 
     /// Tries after a right PIN; nil where the card does not tell.

@@ -126,7 +126,7 @@ struct KeyOptions: ParsableArguments {
                 remedy: "'tokenctl card info' shows the slots that have one")
     }
 
-    /// The only key that the argument names; a symmetric one only if there is no other, on cards that are not inserted included.
+    /// The only key that the argument names. A private key, even on a card that is not inserted, goes before a symmetric one.
     func resolveAny(in session: CommandKeychains, for use: Use = .any) throws -> NamedKey {
         do {
             return .pair(try resolve(in: session, .anyKey, for: use))
