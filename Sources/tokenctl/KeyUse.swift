@@ -8,12 +8,8 @@ struct KeyUse {
     private let host: any KeychainService
     private let context: RequestContext
 
-    /// - Parameter use: the purpose, in words that complete "PIN to …".
-    init(_ host: any KeychainService, _ context: RequestContext, to use: String) {
-        self.host = host
-        var context = context
-        (context.purpose, context.authentication) = (use, .next())
-        self.context = context
+    init(_ host: any KeychainService, _ context: RequestContext) {
+        (self.host, self.context) = (host, context)
     }
 
     func askAhead(_ key: Item) throws(KeychainError) { try host.askAhead(of: .use(of: key.reference), context) }

@@ -19,9 +19,7 @@ struct KeychainChange {
     ) throws {
         host = authentication.host(named.process, accessGroups: .all, asking: prompter)
         keychain = named.identifier
-        var context = authentication.request
-        (context.purpose, context.authentication) = (use, .next())
-        self.context = context
+        context = authentication.request(to: use)
         try host.askAhead(of: .change(of: keychain), context)
     }
 

@@ -194,11 +194,18 @@ struct AuthenticationOptions: ParsableArguments {
     ///   - names: the keys and cards that the command was told to use; a URI among them may say where the PIN is.
     ///   - use: the purpose, in words that complete "PIN to …".
     func keys(_ session: CommandKeychains, for names: [String?], to use: String) throws -> KeyUse {
-        KeyUse(try host(session.process, accessGroups: .all, for: names.compactMap { $0 }), request, to: use)
+        KeyUse(try host(session.process, accessGroups: .all, for: names.compactMap { $0 }), request(to: use))
     }
 
     /// The circumstances of a request.
     var request: RequestContext { RequestContext(mayUseLastTry: lastTry) }
+
+    /// The circumstances of requests that share an authentication context.
+    ///
+    /// - Parameter use: their purpose, in words that complete "PIN to …".
+    func request(to use: String) -> RequestContext {
+        RequestContext(purpose: use, authentication: .next(), mayUseLastTry: lastTry)
+    }
 
     /// The source of PINs and passwords: one for each command, since it counts the lines of `--pin-source`.
     func prompter(for names: [String], _ process: ProcessKeychains) throws -> any Prompter {

@@ -41,7 +41,7 @@ struct DumpKeychain: ParsableCommand {
         try session.require(!items.isEmpty, namedBy: search.uris)
         let host = try authentication.host(
             session.process, accessGroups: .all, for: search.keychains + [search.cards.reader].compactMap { $0 })
-        var reader = ContentReader(host, authentication.request, session)
+        var reader = ContentReader(host, authentication.request(to: "read its secrets"), session)
         if output.json {
             var secrets = JSONSecrets()
             let shown = try items.map { item in
@@ -135,10 +135,7 @@ private struct ContentReader {
     private(set) var hasFailed = false
 
     init(_ host: any KeychainService, _ context: RequestContext, _ session: CommandKeychains) {
-        (self.host, self.session) = (host, session)
-        var context = context
-        (context.purpose, context.authentication) = ("read its secrets", .next())
-        self.context = context
+        (self.host, self.context, self.session) = (host, context, session)
     }
 
     /// The item's secret, else its public part.
