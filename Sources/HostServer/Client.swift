@@ -8,7 +8,7 @@ internal import Wire
 final class Client: Sendable {
     private let cryptoki: Cryptoki
     private let heartbeat: Heartbeat
-    private let room = MessageRoom()
+    private let quota = MessageQuota()
     private let state = Mutex(State())
 
     private struct State {
@@ -64,9 +64,9 @@ final class Client: Sendable {
 
     /// Answers one request after the other.
     private func answer(_ connection: FrameSocket) {
-        while let frame = connection.receive(room) {
+        while let frame = connection.receive(quota) {
             let header = frame.header
-            defer { room.giveBack(for: header) }
+            defer { quota.release(for: header) }
             guard header.kind == .request, let call = try? PKCS11Call(parsing: frame.fields) else { return }
             heartbeat.begin(connection, header.number)
             let result = cryptoki.result(of: call, secrets: frame.takeSecrets())

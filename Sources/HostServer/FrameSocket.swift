@@ -35,18 +35,18 @@ final class FrameSocket: Sendable {
 
     /// The next message. There is no limit to the wait for its beginning.
     ///
-    /// - Parameter room: the room that the message takes until the caller gives it back.
+    /// - Parameter quota: the quota that the message takes of until the caller releases it.
     /// - Returns: nil where the client is gone, or sent an invalid or incomplete message.
-    func receive(_ room: MessageRoom? = nil) -> Frame? {
+    func receive(_ quota: MessageQuota? = nil) -> Frame? {
         guard wait(Int16(POLLIN), until: nil) else { return nil }
         let deadline = FrameSocket.deadline
         var bytes = [UInt8](repeating: 0, count: FrameHeader.byteCount)
         let isWhole = unsafe bytes.withUnsafeMutableBytes { unsafe receive($0, deadline) }
-        guard isWhole, let header = try? FrameHeader(parsing: bytes), room?.take(for: header, deadline) ?? true else {
+        guard isWhole, let header = try? FrameHeader(parsing: bytes), quota?.take(for: header, deadline) ?? true else {
             return nil
         }
         guard let frame = receiveRest(of: header, deadline) else {
-            room?.giveBack(for: header)
+            quota?.release(for: header)
             return nil
         }
         return frame

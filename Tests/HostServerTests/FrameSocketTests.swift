@@ -42,17 +42,17 @@ import Wire
         close(theirs)
     }
 
-    @Test func aLongMessageTakesRoomUntilItIsAnswered() {
-        let room = MessageRoom()
+    @Test func aLongMessageCountsUntilItIsAnswered() {
+        let quota = MessageQuota()
         let long = FrameHeader(.request, number: 1, fieldCount: 0, secretCount: 2 << 20)
         let short = FrameHeader(.request, number: 1, fieldCount: 100, secretCount: 1 << 20)
-        for _ in 0..<4 { #expect(room.take(for: long, .now)) }
-        #expect(!room.take(for: long, .now))
-        #expect(room.take(for: short, .now))
-        room.giveBack(for: short)
-        #expect(!room.take(for: long, .now))
-        room.giveBack(for: long)
-        #expect(room.take(for: long, .now))
+        for _ in 0..<4 { #expect(quota.take(for: long, .now)) }
+        #expect(!quota.take(for: long, .now))
+        #expect(quota.take(for: short, .now))
+        quota.release(for: short)
+        #expect(!quota.take(for: long, .now))
+        quota.release(for: long)
+        #expect(quota.take(for: long, .now))
         close(theirs)
     }
 }

@@ -18,7 +18,7 @@ extension Cryptoki {
                 state.encryption = nil
                 state.encryption = try CipherOperation(
                     request, secret.object, secret: secret.bytes, encrypts: true, login: session.slot.login,
-                    handles.room)
+                    handles.quota)
             }
         }
         let publicKey = try publicKey(key, in: session)
@@ -101,7 +101,7 @@ extension Cryptoki {
                 state.decryption = nil
                 state.decryption = try CipherOperation(
                     request, secret.object, secret: secret.bytes, encrypts: false, login: session.slot.login,
-                    handles.room)
+                    handles.quota)
             }
         }
         let object = try privateKey(key, in: session)

@@ -27,7 +27,7 @@ extension Cryptoki {
             try Cryptoki.requireNoParts(state.signature?.input.course)
             state.signature = nil
             state.signature = try SignatureOperation(
-                request, object, publicKey, login: session.slot.login, handles.room)
+                request, object, publicKey, login: session.slot.login, handles.quota)
         }
     }
 
@@ -115,7 +115,7 @@ extension Cryptoki {
             try Cryptoki.requireNoParts(state.verification?.input.course)
             state.verification = nil
             let operation = try SignatureOperation(
-                request, object, publicKey, login: session.slot.login, handles.room)
+                request, object, publicKey, login: session.slot.login, handles.quota)
             guard object.isTrue(CKA_VERIFY) else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
             state.verification = consume operation
         }

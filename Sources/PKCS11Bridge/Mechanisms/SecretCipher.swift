@@ -19,8 +19,8 @@ struct SecretCipher: ~Copyable {
         let nonce: [UInt8]
         let associatedData: [UInt8]
         let tagLength: Int
-        /// The room that the parts take.
-        let room: ObjectShare
+        /// What the parts take of the quota.
+        let share: QuotaShare
         var sealed: [UInt8] = []
 
         func outputLength(ofRest count: Int) -> Int { max(sealed.count + count - tagLength, 0) }
@@ -31,7 +31,7 @@ struct SecretCipher: ~Copyable {
 
     /// - Throws: `CKR_MECHANISM_INVALID`, `CKR_MECHANISM_PARAM_INVALID`.
     init(
-        _ request: MechanismRequest, encrypts: Bool, key: borrowing Secret, _ room: ObjectShare
+        _ request: MechanismRequest, encrypts: Bool, key: borrowing Secret, _ share: QuotaShare
     ) throws(CryptokiError) {
         let invalid = CryptokiError(CKR_MECHANISM_PARAM_INVALID)
         guard case .cipher(let mode) = try request.use(for: CKF_ENCRYPT) else { throw MechanismRequest.unknown }
@@ -55,7 +55,7 @@ struct SecretCipher: ~Copyable {
             guard encrypts else {
                 opening = Opening(
                     key: key.clone(), nonce: nonce, associatedData: associatedData, tagLength: length,
-                    room: room)
+                    share: share)
                 return
             }
             vector = nonce
@@ -114,7 +114,7 @@ struct SecretCipher: ~Copyable {
         }
         if let former = opening?.sealed.count {
             guard former + part.count <= SecretCipher.longestSealed else { throw CryptokiError(CKR_DATA_LEN_RANGE) }
-            try opening?.room.grow(by: part.count)
+            try opening?.share.grow(by: part.count)
             for index in part.indices { opening?.sealed.append(part[index]) }
         }
         do throws(CryptoError) {

@@ -13,8 +13,8 @@ final class HandleTable: Sendable {
         var session: CK_SESSION_HANDLE?
         /// The bytes of a session's secret key or data object.
         var secret: SharedSecret?
-        /// The room that a session's object takes.
-        var share: ObjectShare?
+        /// What a session's object takes of the quota.
+        var share: QuotaShare?
         /// The login in which a session's object was made.
         var login: Int?
 
@@ -54,8 +54,8 @@ final class HandleTable: Sendable {
     }
 
     private let state: Mutex<State>
-    /// The room of the program, which the parts of a message that are kept take as well.
-    let room = ObjectRoom(.ofClient, of: .shared)
+    /// The quota of the program, of which the kept parts of a message take as well.
+    let quota = MemoryQuota(.ofClient, of: .shared)
 
     /// - Parameter first: the number above which all handles are.
     init(after first: CK_OBJECT_HANDLE) {
@@ -125,7 +125,7 @@ final class HandleTable: Sendable {
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         try state.withLock { state throws(CryptokiError) in
             let object = make(Int(clamping: state.last + 1))
-            let share = try room.take(bytes: HandleTable.bytes(of: object, secret))
+            let share = try quota.objectShare(bytes: HandleTable.bytes(of: object, secret))
             state.last += 1
             state.entries[state.last] = Entry(
                 slot: session.slot.id, generation: session.generation, object: object, session: session.handle,
@@ -144,7 +144,7 @@ final class HandleTable: Sendable {
             guard var entry = state.entries[handle] else { return }
             if let secret { entry.secret = secret }
             entry.object = object
-            entry.share = try room.take(bytes: HandleTable.bytes(of: object, entry.secret))
+            entry.share = try quota.objectShare(bytes: HandleTable.bytes(of: object, entry.secret))
             state.entries[handle] = entry
         }
     }

@@ -34,13 +34,13 @@ struct Input: ~Copyable {
     private var code: HMACContext?
     private var collected: [UInt8] = []
     private let limit: Int
-    /// The room of the collected parts; nil where ``limit`` is a few bytes.
-    private var room: ObjectShare?
+    /// What the collected parts take of the quota; nil where ``limit`` is a few bytes.
+    private var share: QuotaShare?
     var course = OperationCourse.open
 
-    init(_ algorithm: DigestAlgorithm?, limit: Int, _ room: ObjectRoom? = nil) throws(CryptokiError) {
+    init(_ algorithm: DigestAlgorithm?, limit: Int, _ quota: MemoryQuota? = nil) throws(CryptokiError) {
         self.limit = limit
-        self.room = try room?.share()
+        share = try quota?.operationShare()
         digest = try CryptokiError.mapping { () throws(CryptoError) -> DigestContext? in
             switch algorithm {
             case .some(let algorithm): try DigestContext(algorithm)
@@ -73,7 +73,7 @@ struct Input: ~Copyable {
             throw CryptokiError(error)
         }
         guard collected.count + part.count <= limit else { throw CryptokiError(CKR_DATA_LEN_RANGE) }
-        try room?.grow(by: part.count)
+        try share?.grow(by: part.count)
         collected += part
     }
 
@@ -112,10 +112,10 @@ struct SignatureOperation: ~Copyable {
     var isAuthorized = false
 
     init(
-        _ request: MechanismRequest, _ key: CryptokiObject, _ publicKey: PublicKey, login: Int?, _ room: ObjectRoom
+        _ request: MechanismRequest, _ key: CryptokiObject, _ publicKey: PublicKey, login: Int?, _ quota: MemoryQuota
     ) throws(CryptokiError) {
         let scheme = try SignatureScheme(request, key: publicKey)
-        input = try Input(scheme.digest, limit: scheme.inputLimit, room)
+        input = try Input(scheme.digest, limit: scheme.inputLimit, quota)
         (self.key, self.scheme, self.login) = (key, .signature(scheme), login)
     }
 
@@ -146,8 +146,8 @@ struct CipherOperation: ~Copyable {
     var course = OperationCourse.open
     /// The output, kept until it fits the program's buffer, so that the card is not asked twice.
     private(set) var result: Secret?
-    /// The room that a secret key's operation takes, whose data may be long.
-    private var room: ObjectShare?
+    /// What an operation of a secret key takes of the quota, since its data may be long.
+    private var share: QuotaShare?
 
     init(
         _ request: MechanismRequest, _ key: CryptokiObject, _ publicKey: PublicKey, login: Int?
@@ -160,11 +160,11 @@ struct CipherOperation: ~Copyable {
     /// - Parameter bytes: the secret key.
     init(
         _ request: MechanismRequest, _ key: CryptokiObject, secret bytes: borrowing Secret, encrypts: Bool,
-        login: Int?, _ room: ObjectRoom
+        login: Int?, _ quota: MemoryQuota
     ) throws(CryptokiError) {
-        let room = try room.share()
-        cipher = try SecretCipher(request, encrypts: encrypts, key: bytes, room)
-        self.room = room
+        let share = try quota.operationShare()
+        cipher = try SecretCipher(request, encrypts: encrypts, key: bytes, share)
+        self.share = share
         input = try Input(nil, limit: 0)
         (self.key, scheme, self.login) = (key, nil, login)
     }
@@ -193,7 +193,7 @@ struct CipherOperation: ~Copyable {
     ///
     /// - Throws: `CKR_DEVICE_MEMORY`.
     mutating func keep(_ result: consuming Secret) throws(CryptokiError) {
-        try room?.grow(by: result.count)
+        try share?.grow(by: result.count)
         self.result = consume result
     }
 

@@ -4,7 +4,7 @@ internal import Wire
 
 /// Bounds the memory for long messages of one client over all its connections, since each message may announce the length of the
 /// longest item.
-final class MessageRoom: Sendable {
+final class MessageQuota: Sendable {
     private let count = Mutex(0)
 
     /// Long messages at a time; further ones wait. Most programs send none.
@@ -13,12 +13,12 @@ final class MessageRoom: Sendable {
 
     private static func isLong(_ header: FrameHeader) -> Bool { header.fieldCount + header.secretCount > longLength }
 
-    /// - Returns: false where no room becomes free before the deadline.
+    /// - Returns: false where none of them is answered before the deadline.
     func take(for header: FrameHeader, _ deadline: ContinuousClock.Instant) -> Bool {
-        guard MessageRoom.isLong(header) else { return true }
+        guard MessageQuota.isLong(header) else { return true }
         while true {
             let isTaken = count.withLock { count in
-                guard count < MessageRoom.maximumCount else { return false }
+                guard count < MessageQuota.maximumCount else { return false }
                 count += 1
                 return true
             }
@@ -28,8 +28,8 @@ final class MessageRoom: Sendable {
         }
     }
 
-    /// Frees the room of an answered message.
-    func giveBack(for header: FrameHeader) {
-        if MessageRoom.isLong(header) { count.withLock { $0 -= 1 } }
+    /// Notes that a message was answered.
+    func release(for header: FrameHeader) {
+        if MessageQuota.isLong(header) { count.withLock { $0 -= 1 } }
     }
 }

@@ -1,9 +1,9 @@
 internal import CCryptoki
 internal import Synchronization
 
-/// The room for objects that end with their sessions, and for what operations keep. A program that never destroys its objects must not
-/// take the memory of the others that the host serves.
-final class ObjectRoom: Sendable {
+/// The memory that objects of sessions and running operations may take. A program that never destroys its objects must not take the
+/// memory of the others that the host serves.
+final class MemoryQuota: Sendable {
     struct Size {
         /// Each secret has memory pages of its own, of which the kernel lets a process have 65,530 (`vm.max_map_count`).
         var objects: Int
@@ -13,31 +13,31 @@ final class ObjectRoom: Sendable {
         static let ofProcess = Size(objects: 24_576, bytes: 1 << 30)
     }
 
-    /// The room of all clients of this process.
-    static let shared = ObjectRoom(.ofProcess)
+    /// The quota of all clients of this process.
+    static let shared = MemoryQuota(.ofProcess)
 
     private let size: Size
-    private let whole: ObjectRoom?
+    private let whole: MemoryQuota?
     private let taken = Mutex(Size(objects: 0, bytes: 0))
 
-    /// - Parameter whole: the room of which this is a part.
-    init(_ size: Size, of whole: ObjectRoom? = nil) {
+    /// - Parameter whole: the quota of which this one is a part.
+    init(_ size: Size, of whole: MemoryQuota? = nil) {
         self.size = size
         self.whole = whole
     }
 
-    /// The room of an object.
+    /// The share of an object.
     ///
-    /// - Throws: `CKR_DEVICE_MEMORY` where there is no room.
-    func take(bytes: Int) throws(CryptokiError) -> ObjectShare { try share(Size(objects: 1, bytes: bytes)) }
+    /// - Throws: `CKR_DEVICE_MEMORY` where the quota is used up.
+    func objectShare(bytes: Int) throws(CryptokiError) -> QuotaShare { try share(Size(objects: 1, bytes: bytes)) }
 
     /// An empty share for an operation. Operations are not counted, since the limit of sessions bounds their number.
-    func share() throws(CryptokiError) -> ObjectShare { try share(Size(objects: 0, bytes: 0)) }
+    func operationShare() throws(CryptokiError) -> QuotaShare { try share(Size(objects: 0, bytes: 0)) }
 
-    private func share(_ size: Size) throws(CryptokiError) -> ObjectShare {
+    private func share(_ size: Size) throws(CryptokiError) -> QuotaShare {
         let rest = try whole?.share(size)
         try take(size)
-        return ObjectShare(size, of: self, rest)
+        return QuotaShare(size, of: self, rest)
     }
 
     fileprivate func take(_ more: Size) throws(CryptokiError) {
@@ -57,7 +57,7 @@ final class ObjectRoom: Sendable {
         }
     }
 
-    fileprivate func giveBack(_ less: Size) {
+    fileprivate func release(_ less: Size) {
         taken.withLock { taken in
             taken.objects -= less.objects
             taken.bytes -= less.bytes
@@ -65,25 +65,25 @@ final class ObjectRoom: Sendable {
     }
 }
 
-/// The room that one object or operation takes. It is free again with the last reference to this.
-final class ObjectShare: Sendable {
-    private let taken: Mutex<ObjectRoom.Size>
-    private let room: ObjectRoom
-    private let rest: ObjectShare?
+/// What one object or operation takes of a quota, until the last reference to this ends.
+final class QuotaShare: Sendable {
+    private let taken: Mutex<MemoryQuota.Size>
+    private let quota: MemoryQuota
+    private let rest: QuotaShare?
 
-    fileprivate init(_ size: ObjectRoom.Size, of room: ObjectRoom, _ rest: ObjectShare?) {
+    fileprivate init(_ size: MemoryQuota.Size, of quota: MemoryQuota, _ rest: QuotaShare?) {
         taken = Mutex(size)
-        self.room = room
+        self.quota = quota
         self.rest = rest
     }
 
-    /// Takes more room.
+    /// Takes more of the quota.
     ///
     /// - Throws: `CKR_DEVICE_MEMORY`; what was taken before is kept.
     func grow(by more: Int) throws(CryptokiError) {
         try rest?.grow(by: more)
         do throws(CryptokiError) {
-            try room.take(ObjectRoom.Size(objects: 0, bytes: more))
+            try quota.take(MemoryQuota.Size(objects: 0, bytes: more))
         } catch {
             rest?.shrink(by: more)
             throw error
@@ -93,9 +93,9 @@ final class ObjectShare: Sendable {
 
     private func shrink(by less: Int) {
         taken.withLock { $0.bytes -= less }
-        room.giveBack(ObjectRoom.Size(objects: 0, bytes: less))
+        quota.release(MemoryQuota.Size(objects: 0, bytes: less))
         rest?.shrink(by: less)
     }
 
-    deinit { room.giveBack(taken.withLock { $0 }) }
+    deinit { quota.release(taken.withLock { $0 }) }
 }

@@ -11,7 +11,7 @@ import Wire
 @testable import PKCS11Bridge
 
 /// The bounds of what one program may keep in the host that it shares with others.
-@Suite struct SessionRoomTests {
+@Suite struct SessionQuotaTests {
     private func session(_ module: TestModule) throws -> CK_SESSION_HANDLE {
         try module.cryptoki.openSession(#require(module.slots.first), flags: CKF_SERIAL_SESSION)
     }
@@ -32,7 +32,7 @@ import Wire
         for _ in 0..<4_096 { objects.append(try module.cryptoki.createObject(session, data)) }
         #expect(returned { _ = try module.cryptoki.createObject(session, data) } == CKR_DEVICE_MEMORY)
         #expect(returned { _ = try module.cryptoki.createObject(other, data) } == CKR_DEVICE_MEMORY)
-        // The room of an object that is destroyed, and of a session that is closed, is free again.
+        // The memory of an object that is destroyed, and of a session that is closed, is free again.
         try module.cryptoki.destroyObject(session, objects[0])
         _ = try module.cryptoki.createObject(other, data)
         #expect(returned { _ = try module.cryptoki.createObject(other, data) } == CKR_DEVICE_MEMORY)
@@ -144,7 +144,7 @@ import Wire
         #expect(begin(sessions[64]) == CKR_OK)
     }
 
-    @Test func theRoomOfAMessageThatGCMDecryptedIsFreeAgain() throws {
+    @Test func theQuotaOfAMessageThatGCMDecryptedIsFreeAgain() throws {
         let (module, session, key) = try cipher()
         let cryptoki = module.cryptoki
         try cryptoki.encryptInit(session, Self.gcm, key: key)
@@ -174,15 +174,15 @@ import Wire
         #expect(returned { _ = try cryptoki.createObject(session, data) } == CKR_DEVICE_MEMORY)
     }
 
-    @Test func allProgramsTogetherHaveARoomAsWell() throws {
-        let whole = ObjectRoom(ObjectRoom.Size(objects: 3, bytes: 100))
-        let (first, second) = (ObjectRoom(.ofClient, of: whole), ObjectRoom(.ofClient, of: whole))
-        var shares = [try first.take(bytes: 40), try first.take(bytes: 40)]
-        #expect(returned { _ = try second.take(bytes: 21) } == CKR_DEVICE_MEMORY)
-        shares.append(try second.take(bytes: 20))
-        #expect(returned { _ = try second.take(bytes: 0) } == CKR_DEVICE_MEMORY)
+    @Test func allProgramsTogetherHaveAQuotaAsWell() throws {
+        let whole = MemoryQuota(MemoryQuota.Size(objects: 3, bytes: 100))
+        let (first, second) = (MemoryQuota(.ofClient, of: whole), MemoryQuota(.ofClient, of: whole))
+        var shares = [try first.objectShare(bytes: 40), try first.objectShare(bytes: 40)]
+        #expect(returned { _ = try second.objectShare(bytes: 21) } == CKR_DEVICE_MEMORY)
+        shares.append(try second.objectShare(bytes: 20))
+        #expect(returned { _ = try second.objectShare(bytes: 0) } == CKR_DEVICE_MEMORY)
         shares.removeFirst()
-        let last = try second.take(bytes: 30)
+        let last = try second.objectShare(bytes: 30)
         #expect(returned { try last.grow(by: 11) } == CKR_DEVICE_MEMORY)
         try last.grow(by: 10)
         #expect(returned { try last.grow(by: 1) } == CKR_DEVICE_MEMORY)
