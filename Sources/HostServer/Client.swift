@@ -19,6 +19,9 @@ final class Client: Sendable {
     /// Connections that one client may have. A module makes at most 64 (`tokenkit_connection_count`).
     private static let maximumConnections = 128
 
+    /// The longest pause between an answer and the next request of a program in a loop.
+    private static let loopPause = Duration.microseconds(50)
+
     init(_ cryptoki: Cryptoki, _ heartbeat: Heartbeat) {
         self.cryptoki = cryptoki
         self.heartbeat = heartbeat
@@ -63,17 +66,29 @@ final class Client: Sendable {
     }
 
     /// Answers one request after the other.
+    ///
+    /// A program that signs in a loop asks again sooner after an answer than a sleeping thread wakes up, so that the thread stays awake
+    /// for it.
     private func answer(_ connection: FrameSocket) {
-        while let frame = connection.receive(quota) {
-            let header = frame.header
-            defer { quota.release(for: header) }
-            guard header.kind == .request, let call = try? PKCS11Call(parsing: frame.fields) else { return }
-            heartbeat.begin(connection, header.number)
-            let result = cryptoki.result(of: call, secrets: frame.takeSecrets())
-            heartbeat.end(connection)
-            let fields = result.answer.encoded()
-            guard connection.send(.answer, number: header.number, fields, result.secrets) else { return }
+        var (answered, isLoop) = (ContinuousClock.now, false)
+        while true {
+            if isLoop { connection.stayAwake(for: Client.loopPause) }
+            guard let frame = connection.receive(quota) else { return }
+            isLoop = answered.duration(to: .now) < Client.loopPause
+            guard answer(frame, over: connection) else { return }
+            answered = .now
         }
+    }
+
+    /// - Returns: false where the client is gone, or sent an invalid message.
+    private func answer(_ frame: consuming FrameSocket.Frame, over connection: FrameSocket) -> Bool {
+        let header = frame.header
+        defer { quota.release(for: header) }
+        guard header.kind == .request, let call = try? PKCS11Call(parsing: frame.fields) else { return false }
+        heartbeat.begin(connection, header.number)
+        let result = cryptoki.result(of: call, secrets: frame.takeSecrets())
+        heartbeat.end(connection)
+        return connection.send(.answer, number: header.number, result.answer.encoded(), result.secrets)
     }
 
     /// Ends the client's state: waits end, cards are released, PINs are forgotten.

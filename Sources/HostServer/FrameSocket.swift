@@ -66,6 +66,16 @@ final class FrameSocket: Sendable {
         return hasSecrets ? Frame(header: header, fields: fields, secrets: secrets) : nil
     }
 
+    /// Waits for the next message without giving up the processor, unless another thread wants it.
+    func stayAwake(for limit: Duration) {
+        let end = ContinuousClock.now + limit
+        repeat {
+            var awaited = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            if unsafe poll(&awaited, 1, 0) != 0 { return }
+            sched_yield()
+        } while ContinuousClock.now < end
+    }
+
     private static var deadline: ContinuousClock.Instant { .now + .seconds(patience) }
 
     /// Waits until there is something to read, or room to send; for ever without a deadline.

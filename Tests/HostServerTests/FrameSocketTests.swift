@@ -42,6 +42,19 @@ import Wire
         close(theirs)
     }
 
+    @Test func aThreadThatStayedAwakeFindsTheNextMessageWhole() {
+        let request = FrameHeader(.request, number: 7, fieldCount: 0, secretCount: 0).encoded()
+        #expect(send(theirs, request, request.count, 0) == request.count)
+        socket.stayAwake(for: .seconds(3600))
+        let header = socket.receive()?.header
+        #expect(header?.number == 7)
+        // The end of the program ends the wait too.
+        close(theirs)
+        socket.stayAwake(for: .seconds(3600))
+        let isOver = socket.receive() == nil
+        #expect(isOver)
+    }
+
     @Test func aLongMessageCountsUntilItIsAnswered() {
         let quota = MessageQuota()
         let long = FrameHeader(.request, number: 1, fieldCount: 0, secretCount: 2 << 20)
