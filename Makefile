@@ -45,11 +45,10 @@ demo: $(tokenctl)
 
 test:
 	Scripts/prerequisites build test
-	swift build --build-tests
-	swift test --skip-build
 	$(MAKE) --no-print-directory all
-	CARD= Scripts/demo $(tokenctl)
+	swift build --build-tests
 	Scripts/test-install
+	CARD= Scripts/demo $(tokenctl)
 
 install: all
 	PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' Scripts/install

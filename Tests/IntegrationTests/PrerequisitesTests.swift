@@ -13,6 +13,21 @@ import Testing
         #expect(result.description == "exit 0\n")
     }
 
+    @Test func theDocumentsSayHowManyPackagesATargetNeeds() throws {
+        let rows = try String(contentsOfFile: Self.script, encoding: .utf8).split(separator: "\n")
+            .map { $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }.filter { $0.count == 4 }
+        func count(_ targets: Set<Substring>) -> Int {
+            rows.count { !targets.isDisjoint(with: $0[2].split(separator: " ")) }
+        }
+        let (build, demo) = (count(["build"]), count(["demo"]))
+        let readme = try Repository.text("README.md")
+        #expect(readme.contains("| \(build): headers of libraries"))
+        #expect(readme.contains("| those, and \(count(["build", "demo"]) - build) more"))
+        #expect(readme.contains("| \(count(["build", "test"])) in all;"))
+        let counts = "\(build) to build, \(demo) for the demo, \(count(["test"])) for the tests"
+        #expect(try Repository.text("CONTRIBUTING.md").contains(counts))
+    }
+
     @Test func asksForAToolchain() throws {
         let folder = try TemporaryFolder()
         try folder.writeProgram("bash", "exec /bin/bash \"$@\"")

@@ -59,7 +59,7 @@ final class ForeignModule: Sendable {
 
     /// The command that starts `tokenctl` as the worker of a program.
     static func worker(for program: String) -> [String] {
-        let worker = WorkerProgram.tokenctl(at: Program.products + "/tokenctl", for: program)
+        let worker = WorkerProgram.tokenctl(at: Program.command, for: program)
         return [worker.path] + worker.arguments.dropFirst()
     }
 

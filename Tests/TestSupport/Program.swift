@@ -30,13 +30,17 @@ public enum Program {
         return folders.first { FileManager.default.isExecutableFile(atPath: $0 + "/tokenctl") } ?? ""
     }()
 
-    /// The prefix of `make install` whose programs are tested; nil to test those of the build.
-    public static let prefix = ProcessInfo.processInfo.environment["TOKENKIT_TEST_PREFIX"]
+    /// The prefix of `make install` whose programs are tested; nil to test those of the debug build, which take longer.
+    public static let prefix = ProcessInfo.processInfo.environment["INSTALLED_PREFIX"]
 
     /// The library that programs of PKCS #11 load, the process that it starts, and `tokenctl`.
     public static let module = prefix.map { $0 + "/lib/libtokenkit-pkcs11.so" } ?? products + "/libtokenkit-pkcs11.so"
     public static let host = prefix.map { $0 + "/libexec/tokenkitd" } ?? products + "/tokenkitd"
     public static let command = prefix.map { $0 + "/bin/tokenctl" } ?? products + "/tokenctl"
+
+    /// The folders of `tokenctl` and of the programs that only tests use, as `PATH` has them.
+    public static let path =
+        URL(filePath: command).deletingLastPathComponent().path(percentEncoded: false) + ":" + products
 
     /// Runs a program found on the path and waits for it.
     ///

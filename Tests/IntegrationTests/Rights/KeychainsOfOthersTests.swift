@@ -68,7 +68,7 @@ import Testing
         chmod(folder.path("password"), 0o600)
         let result = try Program.run(
             asRoot + [
-                Program.products + "/tokenctl", "create-keychain", "new", "--pin-source",
+                Program.command, "create-keychain", "new", "--pin-source",
                 "file:\(folder.path("password"))",
             ], environment: variables)
         #expect(result.status != 0 && "\(result)".contains("belongs to"), "\(result)")

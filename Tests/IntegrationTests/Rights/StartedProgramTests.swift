@@ -45,7 +45,7 @@ import Testing
 
     @Test func pinentryHasNeitherSecretsOfTheEnvironmentNorDescriptors() throws {
         let result = try run(
-            Program.products + "/tokenctl", "unlock-keychain", ["PINENTRY_PROGRAM": spy("pinentry"), "LC_TEST": "kept"])
+            Program.command, "unlock-keychain", ["PINENTRY_PROGRAM": spy("pinentry"), "LC_TEST": "kept"])
         #expect(result.status != 0)
         let seen = try #require(whatWasSeen, "\(result)")
         #expect(seen.contains("LC_TEST=kept"))
@@ -64,7 +64,7 @@ import Testing
             ["clang", "-shared", "-fPIC", folder.path("spy.c"), "-o", folder.path("spy.so")])
         try #require(made.status == 0, "\(made)")
         _ = try run(
-            Program.products + "/tokenctl", "sign --key none --pin-source env:SECRET /dev/null",
+            Program.command, "sign --key none --pin-source env:SECRET /dev/null",
             ["TOKENKIT_MODULES": folder.path("spy.so"), "OF_THE_MODULE": "kept"])
         let seen = try #require(whatWasSeen)
         #expect(seen.contains("OF_THE_MODULE=kept"))
@@ -109,7 +109,7 @@ struct ProgramWithMoreRights {
     /// Copies the command in another process: a file that is open for writing cannot be executed, and a child that another thread
     /// has forked could still have this process's descriptor of it.
     static func copyCommand(to path: String) throws {
-        let copied = try Program.run(["install", "-m", "755", Program.products + "/tokenctl", path])
+        let copied = try Program.run(["install", "-m", "755", Program.command, path])
         try #require(copied.status == 0, "\(copied)")
     }
 
@@ -121,7 +121,7 @@ struct ProgramWithMoreRights {
         let made = try Program.run(
             [
                 "sh", "-c",
-                "umask 077; exec '\(Program.products)/tokenctl' create-keychain '\(file)' --pin-source 'file:\(folder.path("password"))'",
+                "umask 077; exec '\(Program.command)' create-keychain '\(file)' --pin-source 'file:\(folder.path("password"))'",
             ],
             environment: environment)
         try #require(made.status == 0, "\(made)")

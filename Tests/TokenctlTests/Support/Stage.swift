@@ -22,7 +22,7 @@ final class Stage {
             "HOME": home, "XDG_DATA_HOME": home + "/data", "XDG_CACHE_HOME": home + "/cache", "XDG_RUNTIME_DIR": root,
             "XDG_CONFIG_HOME": home + "/.config", "TOKENKIT_MODULES": "",
             "PCSCLITE_CSOCK_NAME": daemon?.socketPath ?? root + "/nothing", "PINENTRY_PROGRAM": "/bin/false",
-            "PATH": Program.products + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? ""),
+            "PATH": Program.path + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? ""),
             "BASH_ENV": Stage.scripts + "/helpers.sh", "ROOT": Program.packageRoot.path(), "TZ": "UTC",
         ]
         try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: false)
@@ -50,17 +50,15 @@ final class Stage {
             options = ["--profile", profile] + options.dropFirst()
         }
         let file = folder.path("card")
-        let made = try Program.run([Stage.tokenctl, "virtual-card", "create", file] + options)
+        let made = try Program.run([Program.command, "virtual-card", "create", file] + options)
         guard made.status == 0 else { throw CardNeverSeen() }
         let log = open(folder.path("card.log"), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         defer { close(log) }
         card = try ChildProcess(
-            daemon.command(entering: [Stage.tokenctl, "virtual-card", "run", file]), environment: environment,
+            daemon.command(entering: [Program.command, "virtual-card", "run", file]), environment: environment,
             streams: [log, log, log])
         guard try run("await_card").status == 0 else { throw CardNeverSeen() }
     }
 
     static let scripts = Program.packageRoot.appending(path: "Tests/TokenctlTests/Scripts").path()
-
-    static let tokenctl = Program.products + "/tokenctl"
 }
