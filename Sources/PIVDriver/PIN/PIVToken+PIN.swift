@@ -22,10 +22,12 @@ extension PIVToken {
     mutating func present(
         _ pin: borrowing PIN, _ block: borrowing Secret, as reference: PINReference, _ card: inout CardTransaction
     ) throws(TokenError) {
+        let hasUntoldTries = pins.tries(of: .pin) == .unknown
         let response =
             if block.isEmpty { try enter(reference, &card) } else { try sendPIN(block, to: reference, &card) }
         try judge(response.status, pin, as: reference, "present the PIN", &card)
         pins.accepted(pin, as: .pin)
+        if hasUntoldTries { forgetTries() }
     }
 
     private mutating func sendPIN(

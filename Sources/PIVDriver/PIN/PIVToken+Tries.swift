@@ -19,13 +19,12 @@ extension PIVToken {
                 isDefault: metadata.isDefault)
         }
         // A query would make some cards forget the presented PIN, and there is none for an unblocking key.
-        guard pin == .pin, !isPresented else {
-            var status = PINStatus(triesLeft: try believedTries(of: pin, &card), isVerified: isPresented)
-            status.areTriesBelieved = pins.tries(of: pin) == .unknown && status.triesLeft != nil
-            return status
+        if pin == .pin, !isPresented, try queryStatus(of: reference, &card) {
+            return PINStatus(triesLeft: pins.triesLeft(of: pin), isVerified: true)
         }
-        let isVerified = try queryStatus(of: reference, &card)
-        return PINStatus(triesLeft: pins.triesLeft(of: pin), isVerified: isVerified)
+        var status = PINStatus(triesLeft: try believedTries(of: pin, &card), isVerified: isPresented)
+        status.areTriesBelieved = pins.tries(of: pin) == .unknown && status.triesLeft != nil
+        return status
     }
 
     /// The PIN that the cardholder knows, by the Discovery Object; without one it is that of the application.
@@ -84,6 +83,14 @@ extension PIVToken {
     ) throws(TokenError) -> RejectedPINs? {
         guard let rejectedPINs, rejectedPINs.allRejectedPINs.contains(where: matters) else { return nil }
         return rejectedPINs.rejectedPINs(of: try tokenID(&card))
+    }
+
+    /// Forgets the tries that were left at refusals, since a card that does not tell its tries accepted the PIN. It sends no command,
+    /// which could come between VERIFY and the use of a key: where there are such tries, ``requireTry(_:as:_:_:)`` has identified
+    /// the card.
+    func forgetTries() {
+        guard let id = knowledge.identity else { return }
+        rejectedPINs?.forgetTries(of: .pin, of: id)
     }
 
     /// Forgets the refused values of a kind, since a new value was set.

@@ -190,8 +190,13 @@ public struct PINSession: Sendable {
                 "only one try of the \(kind.name) is left, so nothing was sent (allow the last try to be spent)",
                 triesLeft: 1)
         }
-        if let others, others.contains(pin, as: kind, count.map { .left($0) } ?? .unknown) {
-            throw PINSession.knownIncorrect(kind, triesLeft: count)
+        guard let others, others.contains(pin, as: kind, count.map { .left($0) } ?? .unknown) else { return }
+        guard !areOwn else { throw PINSession.knownIncorrect(kind, triesLeft: count) }
+        guard lastTry == .spend else {
+            throw TokenError(
+                .pinKnownIncorrect,
+                "this \(kind.name) was refused before, by this card or by another blank one, so it was not sent (allow the last try to be spent)",
+                triesLeft: count)
         }
     }
 

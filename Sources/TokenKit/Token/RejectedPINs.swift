@@ -78,6 +78,13 @@ public struct RejectedPINs: Hashable, Sendable {
         entries.removeAll { $0.kind == kind }
     }
 
+    /// Forgets the tries that were left, since the right value was presented, which gave it all its tries back.
+    mutating func forgetTries(of kind: PINKind) {
+        entries = entries.map { entry in
+            entry.kind == kind ? Entry(kind: kind, triesLeft: RejectedPINs.untold, code: entry.code) : entry
+        }
+    }
+
     /// The fewest tries that the token left when it refused a value.
     package func fewestTries(of kind: PINKind) -> Int? {
         entries.filter { $0.kind == kind && $0.triesLeft != RejectedPINs.untold }.map { Int($0.triesLeft) }.min()
@@ -124,6 +131,13 @@ extension TokenMemory {
     package func remember(rejected pin: borrowing PIN, as kind: PINKind, triesLeft: Int?, of token: TokenID) {
         guard var known = rejectedPINs(of: token) ?? RejectedPINs() else { return }
         known.insert(pin, as: kind, triesLeft: triesLeft)
+        remember(known.encoded, for: token)
+    }
+
+    /// Forgets the tries that were left at refusals, since a token that does not tell its tries has accepted the right value.
+    package func forgetTries(of kind: PINKind, of token: TokenID) {
+        guard var known = rejectedPINs(of: token), known.fewestTries(of: kind) != nil else { return }
+        known.forgetTries(of: kind)
         remember(known.encoded, for: token)
     }
 

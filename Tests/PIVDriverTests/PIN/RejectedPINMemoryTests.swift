@@ -30,6 +30,45 @@ import VirtualCard
         try program.verify()
     }
 
+    /// The right PIN gives a card all its tries back, also one that does not tell them.
+    @Test(arguments: [CardProfile.dualCAC, .oberthurVA])
+    func theTriesBeforeTheRightPINAreNotBelievedAfterIt(profile: CardProfile) throws {
+        let desk = try Desk(IssuedCard(profile: profile))
+        var program: Desk { desk.anotherProgram(rejectedPINs: memory) }
+        for wrong in ["111111", "222222"] as [StaticString] {
+            #expect(throws: TokenError(.pinIncorrect, "")) { try program.verify(wrong) }
+        }
+        #expect(throws: TokenError(.pinLastTry, "")) { try program.verify() }
+        // Who asks a person tells how many tries are believed to be left.
+        let believed = try program.status()
+        #expect(believed.triesLeft == 1)
+        #expect(believed.areTriesBelieved)
+        try program.verify("123456", .spend)
+        try program.verify()
+        #expect(try program.status().triesLeft == nil)
+        _ = try program.perform("9C", .sign(.ecdsa(nil), [1]), pin: "123456")
+        let sent = desk.pinsSent
+        #expect(throws: TokenError(.pinKnownIncorrect, "")) { try program.verify("111111") }
+        #expect(desk.pinsSent == sent)
+    }
+
+    /// Blank cards of a kind have one identifier.
+    @Test func aPINThatAnotherBlankCardRefusedIsSentWhereTheLastTryMayBeSpent() throws {
+        func blank() throws -> Desk { try Desk(IssuedCard(profile: .silentCounter, keys: [:], guid: nil)) }
+        let (first, second) = (try blank(), try blank())
+        try second.change(from: "123456", to: "111111")
+        try second.logOut()
+        #expect(throws: TokenError(.pinIncorrect, "")) {
+            try first.anotherProgram(rejectedPINs: memory).verify("111111")
+        }
+        let sent = second.pinsSent
+        #expect(throws: TokenError(.pinKnownIncorrect, "")) {
+            try second.anotherProgram(rejectedPINs: memory).verify("111111")
+        }
+        #expect(second.pinsSent == sent)
+        try second.anotherProgram(rejectedPINs: memory).verify("111111", .spend)
+    }
+
     /// A program that presented the right PIN has to read the tries left as any other, because other programs may have spent some.
     @Test(arguments: [CardProfile.yubiKey57, .yubiKey43, .generic, .genericT0], [false, true])
     func theLastTryIsKeptByAProgramThatHadTheRightPINBefore(profile: CardProfile, isPresented: Bool) throws {
