@@ -59,9 +59,7 @@ extension KeychainSession {
 
     /// The keychains that a query visits. A keychain that the query names and that does not exist is left out.
     func searchList(for query: Query) -> SearchList {
-        if let identifiers = query.keychains {
-            return SearchList(members: identifiers.compactMap { try? keychain($0) })
-        }
+        if let identifiers = query.keychains { return SearchList(members: named(identifiers).members) }
         if let reference = query.reference, reference.tokenID == nil, let copy = copy(with: reference) {
             let members = searchList.members.map { member in
                 (member as? LocalKeychain)?.identifier == copy.identifier ? copy : member
@@ -78,24 +76,36 @@ extension KeychainSession {
     func searchList(for places: KeyQuery.Places) -> SearchList {
         switch places {
         case .keychains(nil): searchList
-        case .keychains(let identifiers?):
-            SearchList(
-                locals: identifiers.compactMap { try? keychain($0) }, missing: absentKeychains(identifiers))
+        case .keychains(let identifiers?): namedList(identifiers)
         case .absentTokens: SearchList(members: absentTokens())
         }
     }
 
-    /// The gaps for keychains that a query names and that do not exist.
-    func absentKeychains(_ query: Query) -> [Missing] { absentKeychains(query.keychains ?? []) }
+    private func namedList(_ identifiers: [KeychainIdentifier]) -> SearchList {
+        let (members, missing) = named(identifiers)
+        return SearchList(locals: members, missing: missing)
+    }
 
-    private func absentKeychains(_ identifiers: [KeychainIdentifier]) -> [Missing] {
-        var missing: [Missing] = []
-        for identifier in identifiers {
-            do throws(KeychainError) { _ = try keychain(identifier) } catch {
+    /// The gaps for keychains that a query names and that do not exist.
+    func absentKeychains(_ query: Query) -> [Missing] { named(query.keychains ?? []).missing }
+
+    /// The keychains that a request names, and the gaps for those that do not exist.
+    private func named(_ identifiers: [KeychainIdentifier]) -> (members: [any Keychain], missing: [Missing]) {
+        var (members, missing): ([any Keychain], [Missing]) = ([], [])
+        var seen: Set<KeychainIdentifier> = []
+        for identifier in identifiers where seen.insert(identifier).inserted {
+            do throws(KeychainError) { members += try all(identifier) } catch {
                 missing.append(
                     Missing(.absentKeychain, in: identifier.isLocal ? .file : .card, of: identifier.rawValue, error))
             }
         }
-        return missing
+        return (members, missing)
+    }
+
+    /// The keychains of an identifier, which is that of several cards where they are blank, or copies of one.
+    private func all(_ identifier: KeychainIdentifier) throws(KeychainError) -> [any Keychain] {
+        guard !identifier.isLocal else { return [try keychain(identifier)] }
+        let cards = searchList.members.compactMap { $0.part(identifiedBy: identifier) }
+        return cards.isEmpty ? [try keychain(identifier)] : cards
     }
 }

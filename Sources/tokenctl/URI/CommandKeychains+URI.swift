@@ -136,7 +136,9 @@ extension CommandKeychains {
             guard kinds != [.certificate] || object.isOfOneKey else { return nil }
             let named = PKCS11URI(of: PKCS11URI.Token(identity), object: .init(id: id, kind: .privateKey))
             let keys = KeyQuery(.name(name.rawValue), in: .keychains([KeychainIdentifier(identity.id)]))
-            found += try host.keys(matching: keys, .silent).found.map { (named, $0) }
+            // Another card may have the same identifier.
+            let slot = token.slot.cryptokiName
+            found += try host.keys(matching: keys, .silent).found.filter { $0.slotName == slot }.map { (named, $0) }
         }
         return found
     }

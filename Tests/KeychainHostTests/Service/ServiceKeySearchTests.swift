@@ -49,6 +49,25 @@ import VirtualCard
         #expect(stage.pinsSent == 0)
     }
 
+    /// Copies of a card, or blank ones: each has its reader.
+    @Test(arguments: ServiceRoute.allCases) func keysOfTwoCardsWithOneIdentifierAreBothFound(route: ServiceRoute) throws
+    {
+        let stage = try ServiceStage(route, otherCards: [TestCard(name: "copy")])
+        let members = try stage.service.keychains(silent).found.map(\.identifier)
+        #expect(members[0] == members[1])
+        let found = try keys(stage, .name("9A"), in: .keychains(Array(members.prefix(2))))
+        #expect(found.count == 2)
+        #expect(Set(found.map(\.publicKey)).count == 2)
+        #expect(Set(found.map(\.slotName)).count == 2)
+        for key in found {
+            let request = KeyRequest(.sign(ServiceStage.digest), ServiceStage.algorithm, with: key.item.reference)
+            let context = RequestContext(credentials: [.init(.pin, .of("123456"))])
+            let signature = try stage.service.perform(request, context).secret.copiedBytes
+            let publicKey = try PublicKey(spki: key.publicKey)
+            #expect(try publicKey.verify(signature, of: ServiceStage.digest, using: ServiceStage.algorithm))
+        }
+    }
+
     @Test(arguments: ServiceRoute.allCases) func onlyTheNamedKeychainsAreSearched(route: ServiceRoute) throws {
         let stage = try ServiceStage(route)
         let own = try addKey("berta", to: stage)

@@ -64,7 +64,8 @@ struct ServiceStage {
     let service: any KeychainService
 
     init(
-        _ route: ServiceRoute, _ testCard: TestCard = TestCard(), person: TypesInTurn = TypesInTurn(),
+        _ route: ServiceRoute, _ testCard: TestCard = TestCard(), otherCards: [TestCard] = [],
+        person: TypesInTurn = TypesInTurn(),
         clientPerson: TypesInTurn = TypesInTurn()
     ) throws {
         let user = try TestUser()
@@ -73,10 +74,11 @@ struct ServiceStage {
         try user.preferences.setDefaultKeychain(login.path)
         let card = try testCard.make()
         let reader = VirtualReader(name: "Desk Reader", card: card)
+        let others = try otherCards.enumerated().map { VirtualReader(name: "Reader \($0)", card: try $1.make()) }
         let process = ProcessKeychains(
             user.preferences,
             drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)] },
-            readers: { [reader] })
+            readers: { [reader] + others })
         for keychain in [login, work] { process.adopt(keychain) }
         let host = Host(
             process, accessGroups: .all, prompter: person, clientPrompter: try route.prompter(asking: clientPerson))
