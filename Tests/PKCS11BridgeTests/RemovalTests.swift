@@ -40,6 +40,44 @@ import TokenKit
         #expect(try module.sign(session, Self.ecdsa, key, Self.digest).count == 64)
     }
 
+    /// Certificates are renewed, and keys made, where the card is meanwhile.
+    @Test func whatWasWrittenToACardWhileItWasOutIsFound() throws {
+        var builder = VirtualCardBuilder(profile: .generic, fourKeys: .p256)
+        builder.guid = [UInt8](repeating: 0x17, count: 16)
+        let module = try TestModule(VirtualReader(card: try builder.build()))
+        _ = try module.cryptoki.tokenInfo(module.slots[0])
+        let session = try module.session()
+        func certificate() throws -> [UInt8] {
+            let template = [(CKA_CLASS, Encoded.ulong(CKO_CERTIFICATE)), (CKA_ID, [1])]
+            return try module.value(session, #require(module.find(session, template[0], template[1]).first), CKA_VALUE)
+        }
+        let former = try certificate()
+        module.reader.remove()
+        module.reader.insert(try builder.build())
+        #expect(try certificate() != former)
+    }
+
+    /// They have one identifier.
+    @Test func anotherBlankCardIsNotTakenForTheFormer() throws {
+        var builder = VirtualCardBuilder(profile: .generic)
+        builder.keys[.keyManagement] = .init(.p256)
+        func blank() throws -> VirtualCard {
+            var contents = try builder.build().contents
+            contents.objects[DataObject.cardholderIdentifier] = nil
+            return VirtualCard(profile: .generic, contents: contents)
+        }
+        let module = try TestModule(VirtualReader(card: try blank()))
+        _ = try module.cryptoki.tokenInfo(module.slots[0])
+        let session = try module.session()
+        let former = try module.find(session, (CKA_CLASS, Encoded.ulong(CKO_CERTIFICATE)))
+        #expect(former.count == 1)
+        module.reader.remove()
+        module.reader.insert(try blank())
+        #expect(returned { _ = try module.find(session) } == CKR_SESSION_HANDLE_INVALID)
+        let next = try module.session()
+        #expect(try module.find(next, (CKA_CLASS, Encoded.ulong(CKO_CERTIFICATE))).count == 1)
+    }
+
     @Test func sessionsGoOnAlsoOfAProgramThatNeverAskedWhichCardItIs() throws {
         let card = try Cards.plain()
         let module = try TestModule(VirtualReader(card: card))

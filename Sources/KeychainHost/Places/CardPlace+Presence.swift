@@ -4,22 +4,17 @@ internal import TokenKit
 
 // The present card, and the connection to it, which is made for the first fact that no client of the host has read yet.
 extension CardPlace {
-    /// The present card. Its facts are read again where it is not the last known card.
+    /// The present card. A card that was taken out and put back may have been changed meanwhile, so that its items are read again;
+    /// handles and sessions go on with it.
     func present(_ state: inout State) throws(KeychainError) -> Card {
         if let card = state.card, isIn(card) { return card }
         let previous = state.card
         endLogin(&state)
         let known = knownCards?.card(in: name)
-        var card: Card
+        let card: Card
         if let known { card = known } else { card = try read(after: previous, state) }
-        if let identity = card.identity, identity.id == previous?.identity?.id {
-            if let previous, known == nil {
-                (card.items, card.keys, card.readingBegan) = (previous.items, previous.keys, previous.readingBegan)
-                card.data = previous.data.withoutContents
-            }
-        } else {
-            generations.add(1, ordering: .releasing)
-        }
+        let isSame = card.identity.map { !$0.isShared && $0.id == previous?.identity?.id } ?? false
+        if !isSame { generations.add(1, ordering: .releasing) }
         state.card = card
         seen.withLock { $0 = nil }
         return card

@@ -55,7 +55,8 @@ extension PIVToken {
 
     private func identity(id: TokenID, serialNumber: UInt32?) -> TokenIdentity {
         TokenIdentity(
-            id: id, label: label(of: id, serialNumber: serialNumber), manufacturer: quirks.manufacturer,
+            id: id, isShared: id.instance.hasPrefix(PIVToken.blankPrefix),
+            label: label(of: id, serialNumber: serialNumber), manufacturer: quirks.manufacturer,
             model: quirks.model ?? application.label ?? PIVToken.plainModel,
             serialNumber: serialNumber.map { String($0) },
             version: knownFirmware?.description)
@@ -65,7 +66,8 @@ extension PIVToken {
     private func withVersion(_ known: TokenIdentity) -> TokenIdentity {
         guard known.version == nil, let firmware = knownFirmware else { return known }
         return TokenIdentity(
-            id: known.id, label: known.label, manufacturer: known.manufacturer, model: known.model,
+            id: known.id, isShared: known.isShared, label: known.label, manufacturer: known.manufacturer,
+            model: known.model,
             serialNumber: known.serialNumber, version: firmware.description)
     }
 

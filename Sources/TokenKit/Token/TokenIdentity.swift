@@ -26,6 +26,9 @@ public struct TokenID: Hashable, Sendable, CustomStringConvertible {
 public struct TokenIdentity: Hashable, Sendable {
     public let id: TokenID
 
+    /// Whether other tokens may have the same identifier, as blank cards of one kind do.
+    public let isShared: Bool
+
     /// A name for people, which does not depend on any certificate.
     public let label: String
     public let manufacturer: String?
@@ -38,10 +41,11 @@ public struct TokenIdentity: Hashable, Sendable {
     public let version: String?
 
     public init(
-        id: TokenID, label: String, manufacturer: String? = nil, model: String? = nil, serialNumber: String? = nil,
-        version: String? = nil
+        id: TokenID, isShared: Bool = false, label: String, manufacturer: String? = nil, model: String? = nil,
+        serialNumber: String? = nil, version: String? = nil
     ) {
         self.id = id
+        self.isShared = isShared
         self.label = label
         self.manufacturer = manufacturer
         self.model = model
