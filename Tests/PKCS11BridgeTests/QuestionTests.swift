@@ -112,7 +112,8 @@ import VirtualCard
 
     @Test func whatWasBegunMayEndWhileThePINForItIsAskedFor() throws {
         let typist = SlowTypist("123456")
-        let module = try module(typist)
+        let card = try Cards.plain()
+        let module = try module(typist, VirtualReader(card: card))
         let session = try module.session(loggedIn: true)
         try module.cryptoki.signInit(session, Self.ecdsa, key: module.key(session, [2]))
         let login = Call { try module.cryptoki.logIn(session, CKU_CONTEXT_SPECIFIC, pin: nil) }
@@ -120,6 +121,43 @@ import VirtualCard
         try module.cryptoki.logOut(session)
         typist.answer()
         #expect(login.result == CKR_USER_NOT_LOGGED_IN)
+        #expect(!isVerified(card))
+    }
+
+    /// Whether the card counts the PIN as presented.
+    private func isVerified(_ card: VirtualCard) -> Bool {
+        #expect(card.process([0x00, 0xA4, 0x04, 0x00, 0x05, 0xA0, 0x00, 0x00, 0x03, 0x08]).suffix(2) == [0x90, 0x00])
+        return card.process([0x00, 0x20, 0x00, 0x80]) == [0x90, 0x00]
+    }
+
+    @Test func aSessionThatIsClosedMeanwhileLogsNobodyIn() throws {
+        let typist = SlowTypist("123456")
+        let card = try Cards.plain()
+        let module = try module(typist, VirtualReader(card: card))
+        let session = try module.session()
+        let login = Call { try module.cryptoki.logIn(session, CKU_USER, pin: nil) }
+        typist.waitForQuestion()
+        try module.cryptoki.closeSession(session)
+        typist.answer()
+        #expect(login.result == CKR_SESSION_CLOSED)
+        #expect(!isVerified(card))
+        #expect(try module.cryptoki.sessionInfo(module.session()).state == CKS_RW_PUBLIC_SESSION)
+    }
+
+    /// The other threads find the card with the PIN.
+    @Test func threadsThatSignTogetherHaveThePersonAskedOnce() throws {
+        let typist = SlowTypist("123456")
+        let policy = PromptPolicy(asksItself: true, prompter: typist)
+        let module = try TestModule(VirtualReader(card: Cards.plain()), promptPolicy: policy)
+        let sessions = try (0..<4).map { _ in try module.session() }
+        let key = try module.key(sessions[0], [1])
+        let signatures = sessions.map { session in
+            Call { _ = try module.sign(session, Self.ecdsa, key, Self.digest) }
+        }
+        typist.waitForQuestion()
+        typist.answer()
+        #expect(signatures.map(\.result) == [CK_RV](repeating: CKR_OK, count: 4))
+        #expect(typist.questions.count == 1)
     }
 
     @Test func threadsThatLogInTogetherHaveThePersonAskedOnce() throws {

@@ -31,6 +31,32 @@ extension CardPlace {
             let notice = TouchNotice(touch, of: name, touchPrompter)
             return { notice.end() }
         }
+        if let result = try performUnasked(operation, with: key, notice, authentication) { return result }
+        func performAsking() throws(KeychainError) -> Secret {
+            let insertion = try inTurn { state throws(KeychainError) in try connection(of: key.generation, &state) }
+            let wait = touch == .expected ? " (then touch the card)" : ""
+            var question = PINQuestion(
+                .pin, use: "\(use) with key \(operation.key)\(wait)", slot: slot, insertion: insertion,
+                authentication: authentication)
+            return try question.present { (pin, lastTry) throws(TokenError) in
+                let notice = pin.origin == .typed ? nil : notice
+                return try slot.perform(operation, presenting: pin, lastTry: lastTry, at: insertion, notice: notice)
+            }
+        }
+        let result = try questionGate.withLockIfAvailable { _ throws(KeychainError) in try performAsking() }
+        if let result { return result }
+        return try questionGate.withLock { _ throws(KeychainError) in
+            // Another thread has asked meanwhile, and the card may have the PIN by now.
+            if let result = try performUnasked(operation, with: key, notice, authentication) { return result }
+            return try performAsking()
+        }
+    }
+
+    /// - Returns: nil where a person has to be asked for the PIN first.
+    private func performUnasked(
+        _ operation: TokenOperation, with key: CardPlaceKey, _ notice: @escaping OperationNotice,
+        _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret? {
         do throws(KeychainError) {
             return try inTurn { state throws(KeychainError) in
                 do throws(KeychainError) {
@@ -50,15 +76,7 @@ extension CardPlace {
             guard error.failure == .loginRequired, !isLoggedIn,
                 authentication.prompter.canAsk || authentication.prompter.allowsPINPad
             else { throw error }
-        }
-        let insertion = try inTurn { state throws(KeychainError) in try connection(of: key.generation, &state) }
-        let wait = touch == .expected ? " (then touch the card)" : ""
-        var question = PINQuestion(
-            .pin, use: "\(use) with key \(operation.key)\(wait)", slot: slot, insertion: insertion,
-            authentication: authentication)
-        return try question.present { (pin, lastTry) throws(TokenError) in
-            let notice = pin.origin == .typed ? nil : notice
-            return try slot.perform(operation, presenting: pin, lastTry: lastTry, at: insertion, notice: notice)
+            return nil
         }
     }
 

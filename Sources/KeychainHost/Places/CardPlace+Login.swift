@@ -52,8 +52,7 @@ extension CardPlace {
     private func logInAsking(_ use: String, _ authentication: AuthenticationContext) throws(KeychainError) {
         try questionGate.withLock { _ throws(KeychainError) in
             let answer = try askForPIN(to: use, loggedIn: false, authentication)
-            try inTurn { state throws(KeychainError) in
-                let insertion = try connection(of: answer.generation, &state)
+            try accept(answer) { insertion, state throws(KeychainError) in
                 // Another thread may have brought the PIN meanwhile.
                 try requireLogin(false)
                 beginLogin(answer.pin, at: insertion, isFromClient: false, &state)
@@ -107,8 +106,7 @@ extension CardPlace {
         let answer = try questionGate.withLock { _ throws(KeychainError) in
             try askForPIN(to: use, loggedIn: true, authentication)
         }
-        try inTurn { state throws(KeychainError) in
-            let insertion = try connection(of: answer.generation, &state)
+        try accept(answer) { insertion, state throws(KeychainError) in
             try requireLogin(true)
             // A PIN that was typed on the reader is not asked for twice: that the card accepted it suffices.
             if answer.pin.origin == .typed {
@@ -116,6 +114,21 @@ extension CardPlace {
             } else {
                 slot.beginLogin(with: answer.pin, at: insertion)
             }
+        }
+    }
+
+    /// Runs `body` with a PIN that the card took. The card forgets it where `body` fails and nobody is logged in: the client may have
+    /// logged out while the person was asked.
+    private func accept(
+        _ answer: borrowing Answer, _ body: (TokenInsertion, inout State) throws(KeychainError) -> Void
+    ) throws(KeychainError) {
+        do throws(KeychainError) {
+            try inTurn { state throws(KeychainError) in
+                try body(connection(of: answer.generation, &state), &state)
+            }
+        } catch {
+            if !isLoggedIn { logOut() }
+            throw error
         }
     }
 

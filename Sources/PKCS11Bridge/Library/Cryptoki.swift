@@ -149,6 +149,7 @@ package final class Cryptoki: Sendable {
     /// PKCS #11 §5.6.8.
     ///
     /// - Parameter pin: nil where the token is to ask for it.
+    /// - Throws: `CKR_SESSION_CLOSED` where the session is closed meanwhile.
     package func logIn(
         _ handle: CK_SESSION_HANDLE, _ user: CK_USER_TYPE, pin: consuming Secret?
     ) throws(CryptokiError) {
@@ -156,6 +157,11 @@ package final class Cryptoki: Sendable {
         switch user {
         case CKU_USER:
             try session.slot.logIn(pin)
+            // The session may have been closed while a person was asked.
+            logOutIfUnused(session.slot)
+            guard sessions.withLock({ $0.open[handle] != nil }) else {
+                throw CryptokiError(CKR_SESSION_CLOSED, "it was closed before the PIN was given")
+            }
             handles.removePrivateSessionObjects(of: session.slot.id, before: session.slot.login)
         case CKU_CONTEXT_SPECIFIC: try logInForOneUse(session, pin)
         // Cards and keychains have one user, and no security officer here.
