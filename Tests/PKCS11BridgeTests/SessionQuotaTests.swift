@@ -96,6 +96,40 @@ import Wire
         #expect(send(sessions[5]) == CKR_OK)
     }
 
+    @Test func theDataThatGCMAuthenticatesAreBounded() throws {
+        let (module, first, key) = try cipher()
+        let request = MechanismRequest(
+            CKM_AES_GCM,
+            .gcm(
+                nonce: [UInt8](repeating: 0, count: 12), associatedData: [UInt8](repeating: 7, count: 8 << 20),
+                tagBits: 128))
+        var sessions = [first]
+        for _ in 1...8 { sessions.append(try session(module)) }
+        let results = sessions.map { session in
+            returned { try module.cryptoki.decryptInit(session, request, key: key) }
+        }
+        #expect(results == [CK_RV](repeating: CKR_OK, count: 7) + [CKR_DEVICE_MEMORY, CKR_DEVICE_MEMORY])
+        try module.cryptoki.closeSession(sessions[1])
+        try module.cryptoki.decryptInit(sessions[8], request, key: key)
+    }
+
+    @Test func anObjectIsChangedWhereNoOtherCanBeMade() throws {
+        let module = try TestModule(VirtualReader(card: Cards.plain(.p256, .yubiKey57)))
+        let session = try session(module)
+        let data = template(CKO_DATA, value: [1])
+        let first = try module.cryptoki.createObject(session, data)
+        for _ in 1..<4_096 { _ = try module.cryptoki.createObject(session, data) }
+        func change(_ object: CK_OBJECT_HANDLE, to length: Int) -> CK_RV {
+            var change = Template()
+            change.append(CKA_VALUE, [UInt8](repeating: 7, count: length).span)
+            return returned { try module.cryptoki.setAttributes(session, object, to: change) }
+        }
+        #expect(change(first, to: 2) == CKR_OK)
+        // What a shorter value gives back can be taken again.
+        for _ in 1...8 { for length in [15 << 20, 1] { #expect(change(first, to: length) == CKR_OK) } }
+        #expect(returned { _ = try module.cryptoki.createObject(session, data) } == CKR_DEVICE_MEMORY)
+    }
+
     /// A plaintext is kept where the program's buffer is too short, so that a card is not asked again.
     @Test func whatIsKeptForALongerBufferIsBounded() throws {
         let (module, first, key) = try cipher()

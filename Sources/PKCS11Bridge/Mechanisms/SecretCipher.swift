@@ -19,7 +19,7 @@ struct SecretCipher: ~Copyable {
         let nonce: [UInt8]
         let associatedData: [UInt8]
         let tagLength: Int
-        /// What the parts take of the quota.
+        /// What the associated data and the parts take of the quota.
         let share: QuotaShare
         var sealed: [UInt8] = []
 
@@ -29,7 +29,7 @@ struct SecretCipher: ~Copyable {
     /// The most bytes that GCM decrypts, since the plaintext is sent in one message.
     static let longestSealed = FrameHeader.maximumSecrets
 
-    /// - Throws: `CKR_MECHANISM_INVALID`, `CKR_MECHANISM_PARAM_INVALID`.
+    /// - Throws: `CKR_MECHANISM_INVALID`, `CKR_MECHANISM_PARAM_INVALID`, `CKR_DEVICE_MEMORY`.
     init(
         _ request: MechanismRequest, encrypts: Bool, key: borrowing Secret, _ share: QuotaShare
     ) throws(CryptokiError) {
@@ -53,6 +53,7 @@ struct SecretCipher: ~Copyable {
                 AESGCM.nonceLengths ~= nonce.count
             else { throw invalid }
             guard encrypts else {
+                try share.grow(by: associatedData.count)
                 opening = Opening(
                     key: key.clone(), nonce: nonce, associatedData: associatedData, tagLength: length,
                     share: share)

@@ -142,9 +142,10 @@ final class HandleTable: Sendable {
     ) throws(CryptokiError) {
         try state.withLock { state throws(CryptokiError) in
             guard var entry = state.entries[handle] else { return }
+            let former = HandleTable.bytes(of: entry.object, entry.secret)
             if let secret { entry.secret = secret }
             entry.object = object
-            entry.share = try quota.objectShare(bytes: HandleTable.bytes(of: object, entry.secret))
+            try entry.share?.grow(by: HandleTable.bytes(of: object, entry.secret) - former)
             state.entries[handle] = entry
         }
     }

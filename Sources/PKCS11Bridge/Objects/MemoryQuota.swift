@@ -77,7 +77,7 @@ final class QuotaShare: Sendable {
         self.rest = rest
     }
 
-    /// Takes more of the quota.
+    /// Takes more of the quota, or less by a negative number.
     ///
     /// - Throws: `CKR_DEVICE_MEMORY`; what was taken before is kept.
     func grow(by more: Int) throws(CryptokiError) {
