@@ -27,15 +27,6 @@ public struct SymmetricKey: Sendable {
         place = .memory(SharedSecret(key))
     }
 
-    /// A random key in memory.
-    ///
-    /// - Throws: as ``init(_:type:_:)``.
-    public static func generate(
-        _ type: KeyType = .aes, bits: Int = 256, _ attributes: Attributes = [:]
-    ) throws(KeychainError) -> SymmetricKey {
-        try SymmetricKey(type.randomKey(bits: bits), type: type, attributes)
-    }
-
     init(_ item: Item, in keychain: LocalKeychain) {
         attributes = item.attributes
         place = .keychain(keychain, item.reference)

@@ -45,7 +45,11 @@ extension Host {
     public func tokenItems(
         in place: String, _ selection: TokenItemSelection, _ context: RequestContext
     ) throws(KeychainError) -> Outcome<[Item]> {
-        try requests.run(context) { _ throws(KeychainError) in try placeTable.place(at: place).items(selection) }
+        try requests.run(context) { _ throws(KeychainError) in
+            var outcome = try placeTable.place(at: place).items(selection)
+            outcome.found.removeAll { !accessGroups.allow($0) }
+            return outcome
+        }
     }
 
     public func logIn(

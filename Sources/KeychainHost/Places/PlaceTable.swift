@@ -24,7 +24,8 @@ final class PlaceTable: Sendable {
     /// gets its former place.
     func present() -> Outcome<[any HostedPlace]> {
         let present = keychains.presentPlaces()
-        let places = state.withLock { state in
+        let places = state.withLock { state -> [any HostedPlace] in
+            guard !state.hasEnded else { return [] }
             let cards = present.found.cards.map { slot -> any HostedPlace in
                 if let known = state.places[slot.name] { return known }
                 let place = makeCardPlace(slot)

@@ -107,6 +107,7 @@ extension Host {
     ) throws(KeychainError) -> Result? {
         try visit(place: place, context) { (place, ticket, authentication) throws(KeychainError) in
             guard let key = try place.key(reference, for: request) else { return nil }
+            if let item = key.item, !accessGroups.allow(item) { return nil }
             try ticket.check()
             return try body(.pair(key), context.purpose, authentication)
         }

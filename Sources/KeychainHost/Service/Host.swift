@@ -103,6 +103,9 @@ public final class Host: KeychainService {
         }
     }
 
+    /// The groups that are open to the client.
+    var accessGroups: AccessGroups { client.accessGroups ?? .all }
+
     /// The keychain of one place, as if there were no other.
     private func session(
         at location: String, _ authentication: AuthenticationContext
@@ -110,7 +113,7 @@ public final class Host: KeychainService {
         let keychain = try placeTable.place(at: location).keychain
         return KeychainSession(
             searchList: SearchList(members: [keychain]), defaultKeychain: keychain,
-            accessGroups: client.accessGroups ?? .all, authentication: authentication,
+            accessGroups: accessGroups, authentication: authentication,
             trustAnchors: client.trustAnchors)
     }
 

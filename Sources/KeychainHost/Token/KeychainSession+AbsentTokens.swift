@@ -10,15 +10,8 @@ extension KeychainSession {
         let selector = KeySelector.reference(item.reference)
         let list = item.isOnToken ? searchList : SearchList(members: (try? keychain(of: item)).map { [$0] } ?? [])
         if let key = try list.keys(selector).found.first { return key }
-        if item.isOnToken, let key = try absentKeys(selector).first { return key }
+        if item.isOnToken, let key = try SearchList(members: absentTokens()).keys(selector).found.first { return key }
         throw KeychainError(.itemNotFound, "the key is no longer where it was found")
-    }
-
-    /// Private keys of known cards that are in no reader. Using one fails with an error that names the card to insert.
-    public func absentKeys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] {
-        var keys: [any KeychainKey] = []
-        for token in absentTokens() { keys += try token.keys(selector) }
-        return keys
     }
 
     /// The known cards that are in no reader.

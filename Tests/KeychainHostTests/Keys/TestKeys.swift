@@ -75,6 +75,13 @@ extension TestKeychain {
 }
 
 extension SymmetricKey {
+    /// A random key in memory.
+    static func generate(
+        _ type: KeyType = .aes, bits: Int = 256, _ attributes: Attributes = [:]
+    ) throws -> SymmetricKey {
+        try SymmetricKey(type.randomKey(bits: bits), type: type, attributes)
+    }
+
     func encrypted(
         _ input: [UInt8], _ algorithm: KeyAlgorithm, _ associated: [UInt8] = [],
         context: AuthenticationContext = .owner
