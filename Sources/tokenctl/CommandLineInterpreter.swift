@@ -108,8 +108,13 @@ struct CommandLineInterpreter {
         let choices = parts.filter { $0.hasPrefix("- ") }.map { $0.dropFirst(2) }
         let said =
             parts.filter { !$0.hasPrefix("- ") } + (choices.isEmpty ? [] : [choices.joined(separator: ", ")[...]])
-        let line = said.joined(separator: " ")
-        let advice = Tokenctl.fullMessage(for: error).firstMatch(of: /See ('tokenctl[^']*')/).map { " (see \($0.1))" }
+        var line = said.joined(separator: " ")
+        // What stands where a PIN could have been meant is not shown.
+        let full = Tokenctl.fullMessage(for: error)
+        if full.contains("tokenctl card pin"), line.firstMatch(of: /[Uu]nexpected arguments?:? '/) != nil {
+            line = "PINs are not given as arguments, and there is an argument too many"
+        }
+        let advice = full.firstMatch(of: /See ('tokenctl[^']*')/).map { " (see \($0.1))" }
         // A name in capitals stays as it is.
         let isWord = line.dropFirst().first?.isUppercase != true
         return (isWord ? line.prefix(1).lowercased() : String(line.prefix(1))) + line.dropFirst() + (advice ?? "")

@@ -62,7 +62,7 @@ public final class SecretSource: Prompter {
             origin = .environment(name)
         default:
             throw KeychainError(
-                .param, "'\(text)' is not a source of PINs", remedy: "use fd:N, file:PATH or env:NAME",
+                .param, "the value of --pin-source is not a source of PINs", remedy: "use fd:N, file:PATH or env:NAME",
                 key: "pin-source")
         }
     }

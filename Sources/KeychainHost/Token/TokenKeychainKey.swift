@@ -100,8 +100,8 @@ extension TokenKeychainKey {
         guard key.pinPolicy != .never else { return }
         var question = self.question(use, authentication)
         if key.pinPolicy == .once {
-            let status = try? slot.status(of: .pin, at: insertion, isBeforePIN: false)
-            if status?.isVerified == true { return }
+            // A PIN that another program presented may be forgotten by the end of the work: nobody holds the card for that long.
+            if (try? slot.isPINPresented()) == true { return }
             return try question.present { (pin, lastTry) throws(TokenError) in
                 try slot.verify(pin, lastTry: lastTry, at: insertion)
                 // Kept for a card that has forgotten it by then.

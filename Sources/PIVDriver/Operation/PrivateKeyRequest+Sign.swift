@@ -52,7 +52,7 @@ extension PrivateKeyRequest {
         else {
             throw TokenError(
                 .invalidArgument,
-                "an RSA key of \(bits) bits takes \((bits + 7) / 8) bytes that are, as a number, smaller than its modulus"
+                "the data are not for this RSA key: they have \(block.count) bytes, and it takes \((bits + 7) / 8), whose number is below its modulus"
             )
         }
         return PrivateKeyRequest(

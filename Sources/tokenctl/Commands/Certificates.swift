@@ -27,7 +27,7 @@ struct AddCertificates: ParsableCommand {
         let host = KeychainHost.Host(try ProcessKeychains(), accessGroups: .all)
         let opened = try host.openKeychain(at: KeychainName.ofFile(keychain), .silent).keychain
         var added: [Item] = []
-        var hasFailed = false
+        var (hasFailed, areThere) = (false, true)
         for (file, certificates) in certificates {
             for certificate in certificates {
                 do throws(KeychainError) {
@@ -36,7 +36,9 @@ struct AddCertificates: ParsableCommand {
                     let name = "\(CertificateFile.name(of: file)): the certificate '\(certificate.title)'"
                     switch error.code {
                     case .duplicateItem: printError("\(name) is in '\(opened.name)' already")
-                    case .decode: printError("\(name) is in '\(opened.name)' already, but: \(error)")
+                    case .decode:
+                        printError("\(name) is in '\(opened.name)' already, but: \(error)")
+                        areThere = false
                     default: throw error
                     }
                     hasFailed = true
@@ -44,7 +46,7 @@ struct AddCertificates: ParsableCommand {
             }
         }
         if output.json { try Listing.showJSON(added.map { ItemText.JSONItem($0, keychain: opened.location) }) }
-        if hasFailed { throw ExitCode(1) }
+        if hasFailed { throw ExitCode(areThere ? CommandLineInterpreter.status(of: .duplicateItem) : 1) }
     }
 }
 

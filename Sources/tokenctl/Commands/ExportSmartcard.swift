@@ -45,17 +45,19 @@ struct ExportSmartcard: ParsableCommand {
         guard kind == nil || folder == nil else { throw ValidationError("-e writes everything: leave out -t") }
     }
 
-    func run() throws {
+    mutating func run() throws {
         let session = try CommandKeychains(
             cards, keychains: uris.isEmpty ? [] : [token].compactMap { $0 }, locals: false)
         if let token, try uris.isEmpty {
-            let ids = session.eachToken { _, identity in identity.id.description }
-            guard ids.found.contains(token) else {
-                if let unread = (session.missing + ids.missing).unreadCard { throw unread }
+            let identities = session.eachToken { $1 }
+            let named = identities.found.first { $0.id.description == token || $0.label == token }
+            guard let named else {
+                if let unread = (session.missing + identities.missing).unreadCard { throw unread }
                 throw KeychainError(
                     .itemNotFound, "there is no card '\(token)'",
                     remedy: "'tokenctl list-smartcards' lists those there are")
             }
+            self.token = named.id.description
         }
         if session.modules.isEmpty, let service = session.missing.first(where: { $0.place == .allCards }) {
             throw service.error
