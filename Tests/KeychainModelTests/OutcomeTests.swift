@@ -45,7 +45,8 @@ import Testing
     }
 
     @Test func whoFindsNothingIsToldOfEachGap() {
-        let error = KeychainError.notFound("no key matches", besides: [held, unrelated])
+        let absent = Missing(.absentKeychain, in: .file, of: "gone", KeychainError(.noSuchKeychain, "no such file"))
+        let error = KeychainError.notFound("no key matches", besides: [held, absent, unrelated])
         #expect(error.code == .itemNotFound)
         #expect(error.reason == "no key matches; 'Reader' could not be searched: in use; 'login': another")
     }

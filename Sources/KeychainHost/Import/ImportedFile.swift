@@ -158,6 +158,7 @@ public struct ImportedFile {
             KeychainError(
                 .decode, "the parts of a private key in '\(name)' do not belong to one key (\(error))",
                 remedy: "export it anew where it comes from")
+        case .wrongPassword: KeychainError(.authFailed, "the password of \(place) is wrong")
         default: KeychainError(error)
         }
     }
@@ -310,7 +311,7 @@ extension ImportedFile {
             }
         } catch {
             guard case .unexplained(let refusal) = error, refusal.code == .wrongPassword else { throw error }
-            throw .explained(KeychainError(.pkcs12VerifyFailure, "\(refusal)"))
+            throw .explained(KeychainError(.pkcs12VerifyFailure, "the password of '\(name)' is wrong"))
         }
     }
 

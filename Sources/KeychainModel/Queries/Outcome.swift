@@ -119,11 +119,13 @@ extension [Missing] {
 }
 
 extension KeychainError {
-    /// The error of a search without a result, with the gaps that may have hidden one.
+    /// The error of a search without a result, with the gaps that may have hidden one. A keychain file of the list that does not exist
+    /// hides nothing.
     ///
     /// - Parameter text: the statement that nothing matches.
     package static func notFound(_ text: String, besides missing: [Missing]) -> KeychainError {
-        let gaps = missing.map { gap in
+        let hiding = missing.filter { $0.kind != .absentKeychain || $0.place != .file }
+        let gaps = hiding.map { gap in
             let failure = gap.kind == .unrelatedDamagedItem ? "" : " could not be searched"
             return "; '\(gap.keychain)'\(failure): \(gap.error.reason)"
         }

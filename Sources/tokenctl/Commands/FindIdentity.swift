@@ -133,21 +133,21 @@ struct FindIdentity: ParsableCommand {
             let name = DisplayText.line(commonName ?? subject)
             let fault = fault.map { " (\(Terminal.width == nil ? $0.code : $0.text))" } ?? ""
             let place = wherever ? DisplayText.line(" [\(key) on \(keyKeychain)]") : ""
-            let room = Terminal.width.map { $0 - TextWidth.columns(of: start + "\"") }
-            let whole = Found.fitting([name, fault, place], into: room)
-            let isTold = whole[2] == place || whole[2].count >= Found.leastPlace
-            let parts = isTold ? whole : Found.fitting([name, fault, ""], into: room)
-            return "\(start)\(parts[0])\"\(parts[1])\(parts[2])"
+            // The fault is not cut.
+            let room = Terminal.width.map { $0 - TextWidth.columns(of: start + "\"" + fault) }
+            let whole = Found.fitting([name, place], into: room)
+            let isTold = whole[1] == place || whole[1].count >= Found.leastPlace
+            let parts = isTold ? whole : Found.fitting([name, ""], into: room)
+            return "\(start)\(parts[0])\"\(fault)\(parts[1])"
         }
 
         /// The minimum width of a place, below which it says nothing.
         private static let leastPlace = 12
 
-        /// - Parameter texts: the name, the fault, which is cut last, and the place.
         private static func fitting(_ texts: [String], into room: Int?) -> [String] {
             guard let room else { return texts }
             let widths = texts.map { TextWidth.columns(of: $0) }
-            let fitting = TextWidth.fitting(widths, into: room, headings: texts.map { _ in 0 }, whole: [1])
+            let fitting = TextWidth.fitting(widths, into: room, headings: texts.map { _ in 0 })
             return zip(texts, fitting).map { TextWidth.cut($0, to: $1) }
         }
 

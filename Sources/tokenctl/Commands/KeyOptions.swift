@@ -112,7 +112,7 @@ struct KeyOptions: ParsableArguments {
     private func notFound(_ wanted: Wanted, in session: CommandKeychains) -> KeychainError {
         guard CardDrivers.isKeyName(key), place.keychain == nil else {
             return KeychainError(
-                .itemNotFound, "there is no \(wanted.noun) '\(key)'",
+                .itemNotFound, "there is no \(wanted.noun) '\(key)'\(place.keychain.map { " in '\($0)'" } ?? "")",
                 remedy: "'tokenctl \(wanted.command)' lists the keys there are")
         }
         let cards = session.identified(session.tokens) { $1.label }.found
