@@ -51,7 +51,10 @@ struct ItemSearch {
     private func notFound(besides missing: [Missing]) -> KeychainError {
         if query.tokenID != nil, let unread = missing.unreadCard { return unread }
         if let card = missing.first(where: { $0.kind == .absentKeychain && $0.place == .card }) { return card.error }
-        return .notFound("no \(query.itemClass.noun) matches", besides: missing)
+        // A file of the search list that does not exist hides nothing. One that the query names is the reason.
+        let isNamed = query.keychains != nil
+        let hiding = missing.filter { isNamed || $0.kind != .absentKeychain || $0.place != .file }
+        return .notFound("no \(query.itemClass.noun) matches", besides: hiding)
     }
 
     /// Appends the wanted parts of each item, up to the limit. Damaged items are left out, and if the query says so, items that

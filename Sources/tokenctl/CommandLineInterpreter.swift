@@ -111,8 +111,8 @@ struct CommandLineInterpreter {
         var line = said.joined(separator: " ")
         // What stands where a PIN could have been meant is not shown.
         let full = Tokenctl.fullMessage(for: error)
-        if full.contains("tokenctl card pin"), line.firstMatch(of: /[Uu]nexpected arguments?:? '/) != nil {
-            line = "PINs are not given as arguments, and there is an argument too many"
+        if full.contains(/tokenctl card pin (verify|change|unblock)/), line.contains(/nexpected arguments?:? '/) {
+            line = "PINs are asked for, or read by --pin-source, and not given as arguments"
         }
         let advice = full.firstMatch(of: /See ('tokenctl[^']*')/).map { " (see \($0.1))" }
         // A name in capitals stays as it is.

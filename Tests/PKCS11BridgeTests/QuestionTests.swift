@@ -138,9 +138,11 @@ import VirtualCard
         let login = Call { try module.cryptoki.logIn(session, CKU_USER, pin: nil) }
         typist.waitForQuestion()
         try module.cryptoki.closeSession(session)
+        let other = try module.session()
         typist.answer()
         #expect(login.result == CKR_SESSION_CLOSED)
         #expect(!isVerified(card))
+        #expect(try module.cryptoki.sessionInfo(other).state == CKS_RW_PUBLIC_SESSION)
         #expect(try module.cryptoki.sessionInfo(module.session()).state == CKS_RW_PUBLIC_SESSION)
     }
 
@@ -155,6 +157,9 @@ import VirtualCard
             Call { _ = try module.sign(session, Self.ecdsa, key, Self.digest) }
         }
         typist.waitForQuestion()
+        // The others come while the person types, and wait.
+        usleep(200_000)
+        #expect(typist.questions.count == 1)
         typist.answer()
         #expect(signatures.map(\.result) == [CK_RV](repeating: CKR_OK, count: 4))
         #expect(typist.questions.count == 1)

@@ -147,7 +147,7 @@ import Testing
             [
                 "sh", "-c",
                 "cd '\(folder.path)' && umask 077 && echo open > pin && echo s3cret > data && tokenctl item -a \(attributes) -f data --pin-source file:pin",
-            ], environment: environment.merging(["PATH": Program.products + ":/usr/bin:/bin"]) { $1 })
+            ], environment: environment.merging(["PATH": Program.path + ":/usr/bin:/bin"]) { $1 })
         #expect(added.status == 0, "\(added)")
         let script = """
             echo OK
@@ -251,7 +251,7 @@ import Testing
                 [
                     "sh", "-c",
                     "cd '\(folder.path)' && umask 077 && echo open >pin && printf \(secret) >data && tokenctl item -a \(item) -f data --pin-source file:pin",
-                ], environment: environment.merging(["PATH": Program.products + ":/usr/bin:/bin"]) { $1 })
+                ], environment: environment.merging(["PATH": Program.path + ":/usr/bin:/bin"]) { $1 })
             #expect(added.status == 0, "\(added)")
             let found = try find(secret)
             #expect(found.status == 0, "\(found)")
@@ -270,7 +270,7 @@ import Testing
         #expect(made.status == 0, "\(made)")
         let listed = try Program.run(
             ["tokenctl", "find-generic-password", "-s", "made", "--json"],
-            environment: environment.merging(["PATH": Program.products + ":/usr/bin:/bin"]) { $1 })
+            environment: environment.merging(["PATH": Program.path + ":/usr/bin:/bin"]) { $1 })
         #expect(listed.text.contains("\"090008\""), "\(listed)")
     }
 

@@ -24,7 +24,7 @@ import Testing
 
     private static func findTokenctl() {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-        setenv("PATH", "\(Program.products):\(path)", 1)
+        setenv("PATH", "\(Program.path):\(path)", 1)
     }
 
     @Test func whatAModuleHasIsFoundAndItsKeySigns() async {

@@ -24,7 +24,7 @@ struct CardData: Sendable {
         contents[object] = SharedSecret(Secret(consuming: &content))
     }
 
-    /// The part that stays true when the same card is put back.
+    /// The facts that other clients may have.
     var withoutContents: CardData {
         var data = self
         data.contents = [:]

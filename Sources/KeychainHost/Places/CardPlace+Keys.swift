@@ -31,6 +31,7 @@ extension CardPlace {
             let notice = TouchNotice(touch, of: name, touchPrompter)
             return { notice.end() }
         }
+        let answersBefore = answers.load(ordering: .acquiring)
         if let result = try performUnasked(operation, with: key, notice, authentication) { return result }
         func performAsking() throws(KeychainError) -> Secret {
             let insertion = try inTurn { state throws(KeychainError) in try connection(of: key.generation, &state) }
@@ -43,12 +44,16 @@ extension CardPlace {
                 return try slot.perform(operation, presenting: pin, lastTry: lastTry, at: insertion, notice: notice)
             }
         }
-        let result = try questionGate.withLockIfAvailable { _ throws(KeychainError) in try performAsking() }
-        if let result { return result }
         return try questionGate.withLock { _ throws(KeychainError) in
-            // Another thread has asked meanwhile, and the card may have the PIN by now.
-            if let result = try performUnasked(operation, with: key, notice, authentication) { return result }
-            return try performAsking()
+            // The card may have the PIN by now, from another thread that asked.
+            if answers.load(ordering: .acquiring) != answersBefore,
+                let result = try performUnasked(operation, with: key, notice, authentication)
+            {
+                return result
+            }
+            let result = try performAsking()
+            answers.add(1, ordering: .releasing)
+            return result
         }
     }
 

@@ -117,18 +117,18 @@ extension CardPlace {
         }
     }
 
-    /// Runs `body` with a PIN that the card took. The card forgets it where `body` fails and nobody is logged in: the client may have
+    /// Runs `body` with a PIN that the card took. Locks the card again where `body` fails while the client has no login: it may have
     /// logged out while the person was asked.
     private func accept(
         _ answer: borrowing Answer, _ body: (TokenInsertion, inout State) throws(KeychainError) -> Void
     ) throws(KeychainError) {
-        do throws(KeychainError) {
-            try inTurn { state throws(KeychainError) in
+        try inTurn { state throws(KeychainError) in
+            do throws(KeychainError) {
                 try body(connection(of: answer.generation, &state), &state)
+            } catch {
+                if !isLoggedIn, generation == answer.generation { logOut(&state) }
+                throw error
             }
-        } catch {
-            if !isLoggedIn { logOut() }
-            throw error
         }
     }
 
@@ -184,16 +184,16 @@ extension CardPlace {
         }
     }
 
-    func logOut() {
-        state.withLock { state in
-            endLogin(&state)
-            guard let insertion = state.card?.insertion, slot.holds(insertion) else { return }
-            do throws(TokenError) {
-                try slot.logOut(at: insertion)
-            } catch {
-                let later = error.code == .card(.inUse) ? ", which is done as soon as the card is free" : ""
-                log("the user is logged out, and the card was not locked\(later): \(error)")
-            }
+    func logOut() { state.withLock { logOut(&$0) } }
+
+    private func logOut(_ state: inout State) {
+        endLogin(&state)
+        guard let insertion = state.card?.insertion, slot.holds(insertion) else { return }
+        do throws(TokenError) {
+            try slot.logOut(at: insertion)
+        } catch {
+            let later = error.code == .card(.inUse) ? ", which is done as soon as the card is free" : ""
+            log("the user is logged out, and the card was not locked\(later): \(error)")
         }
     }
 

@@ -4,8 +4,8 @@ internal import TokenKit
 
 // The present card, and the connection to it, which is made for the first fact that no client of the host has read yet.
 extension CardPlace {
-    /// The present card. A card that was taken out and put back may have been changed meanwhile, so that its items are read again;
-    /// handles and sessions go on with it.
+    /// The present card. A card that was taken out and put back may have been changed meanwhile, so that searches read its items again.
+    /// Handles and sessions go on with it, unless other cards may have its identifier.
     func present(_ state: inout State) throws(KeychainError) -> Card {
         if let card = state.card, isIn(card) { return card }
         let previous = state.card

@@ -13,6 +13,8 @@ final class CardPlace: HostedPlace {
     let slot: any TokenBackend
     /// Serialises questions for the PIN. Only threads that would ask too wait here.
     let questionGate = Mutex(())
+    /// The number of PINs that a person gave for the use of a key, and the card took.
+    let answers = Atomic(0)
     /// The facts that other clients of the host have read of cards.
     let knownCards: KnownCards?
     /// Tells a person to touch the card.

@@ -102,7 +102,7 @@ extension KeychainSession {
         return (members, missing)
     }
 
-    /// The keychains of an identifier, which is that of several cards where they are blank, or copies of one.
+    /// The keychains of an identifier. Several blank or copied cards share one.
     private func all(_ identifier: KeychainIdentifier) throws(KeychainError) -> [any Keychain] {
         guard !identifier.isLocal else { return [try keychain(identifier)] }
         let cards = searchList.members.compactMap { $0.part(identifiedBy: identifier) }

@@ -100,7 +100,7 @@ extension TokenKeychainKey {
         guard key.pinPolicy != .never else { return }
         var question = self.question(use, authentication)
         if key.pinPolicy == .once {
-            // A PIN that another program presented may be forgotten by the end of the work: nobody holds the card for that long.
+            // A PIN that another program presented does not count for this one.
             if (try? slot.isPINPresented()) == true { return }
             return try question.present { (pin, lastTry) throws(TokenError) in
                 try slot.verify(pin, lastTry: lastTry, at: insertion)

@@ -119,13 +119,11 @@ extension [Missing] {
 }
 
 extension KeychainError {
-    /// The error of a search without a result, with the gaps that may have hidden one. A keychain file of the list that does not exist
-    /// hides nothing.
+    /// The error of a search without a result, with the gaps that may have hidden one.
     ///
     /// - Parameter text: the statement that nothing matches.
     package static func notFound(_ text: String, besides missing: [Missing]) -> KeychainError {
-        let hiding = missing.filter { $0.kind != .absentKeychain || $0.place != .file }
-        let gaps = hiding.map { gap in
+        let gaps = missing.map { gap in
             let failure = gap.kind == .unrelatedDamagedItem ? "" : " could not be searched"
             return "; '\(gap.keychain)'\(failure): \(gap.error.reason)"
         }

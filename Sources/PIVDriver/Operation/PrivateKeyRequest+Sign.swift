@@ -47,13 +47,14 @@ extension PrivateKeyRequest {
         case 4096: algorithm = .rsa4096
         default: throw TokenError(.unsupported, "PIV has no RSA keys of \(bits) bits")
         }
-        guard let modulus = publicKey.rsaComponents?.modulus, block.count == modulus.count,
-            block.lexicographicallyPrecedes(modulus)
-        else {
+        let modulus = publicKey.rsaComponents?.modulus ?? []
+        guard block.count == modulus.count else {
             throw TokenError(
-                .invalidArgument,
-                "the data are not for this RSA key: they have \(block.count) bytes, and it takes \((bits + 7) / 8), whose number is below its modulus"
-            )
+                .invalidArgument, "an RSA key of \(bits) bits takes \(modulus.count) bytes, and got \(block.count)")
+        }
+        guard block.lexicographicallyPrecedes(modulus) else {
+            throw TokenError(
+                .invalidArgument, "the data are not for this RSA key: as a number they are not below its modulus")
         }
         return PrivateKeyRequest(
             algorithm, 0x81, block, answerLength: block.count, isConfidential: isConfidential, completion)

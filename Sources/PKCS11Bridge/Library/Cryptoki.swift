@@ -157,12 +157,12 @@ package final class Cryptoki: Sendable {
         switch user {
         case CKU_USER:
             try session.slot.logIn(pin)
+            handles.removePrivateSessionObjects(of: session.slot.id, before: session.slot.login)
             // The session may have been closed while a person was asked.
-            logOutIfUnused(session.slot)
             guard sessions.withLock({ $0.open[handle] != nil }) else {
+                logOut(of: session.slot)
                 throw CryptokiError(CKR_SESSION_CLOSED, "it was closed before the PIN was given")
             }
-            handles.removePrivateSessionObjects(of: session.slot.id, before: session.slot.login)
         case CKU_CONTEXT_SPECIFIC: try logInForOneUse(session, pin)
         // Cards and keychains have one user, and no security officer here.
         default: throw CryptokiError(CKR_USER_TYPE_INVALID)
@@ -193,10 +193,14 @@ package final class Cryptoki: Sendable {
     package func logOut(_ handle: CK_SESSION_HANDLE) throws(CryptokiError) {
         let session = try session(handle)
         guard session.slot.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
-        session.slot.logOut()
-        let others = sessions.withLock { $0.open.values.filter { $0.slot.id == session.slot.id } }
+        logOut(of: session.slot)
+    }
+
+    private func logOut(of slot: Slot) {
+        slot.logOut()
+        let others = sessions.withLock { $0.open.values.filter { $0.slot.id == slot.id } }
         for session in others { session.endPrivateOperations() }
-        handles.removePrivateObjects(of: session.slot.id)
+        handles.removePrivateObjects(of: slot.id)
     }
 
     /// PKCS #11 §5.5.9.

@@ -191,13 +191,8 @@ public struct PINSession: Sendable {
                 triesLeft: 1)
         }
         guard let others, others.contains(pin, as: kind, count.map { .left($0) } ?? .unknown) else { return }
-        guard !areOwn else { throw PINSession.knownIncorrect(kind, triesLeft: count) }
-        guard lastTry == .spend else {
-            throw TokenError(
-                .pinKnownIncorrect,
-                "this \(kind.name) was refused before, by this card or by another blank one, so it was not sent (allow the last try to be spent)",
-                triesLeft: count)
-        }
+        // It may have been another blank token that refused it.
+        guard !areOwn, lastTry == .spend else { throw PINSession.knownIncorrect(kind, triesLeft: count) }
     }
 
     private static func knownIncorrect(_ kind: PINKind, triesLeft: Int?) -> TokenError {

@@ -27,7 +27,7 @@ struct AddCertificates: ParsableCommand {
         let host = KeychainHost.Host(try ProcessKeychains(), accessGroups: .all)
         let opened = try host.openKeychain(at: KeychainName.ofFile(keychain), .silent).keychain
         var added: [Item] = []
-        var (hasFailed, areThere) = (false, true)
+        var (hasFailed, hasOtherFailure) = (false, false)
         for (file, certificates) in certificates {
             for certificate in certificates {
                 do throws(KeychainError) {
@@ -38,7 +38,7 @@ struct AddCertificates: ParsableCommand {
                     case .duplicateItem: printError("\(name) is in '\(opened.name)' already")
                     case .decode:
                         printError("\(name) is in '\(opened.name)' already, but: \(error)")
-                        areThere = false
+                        hasOtherFailure = true
                     default: throw error
                     }
                     hasFailed = true
@@ -46,7 +46,8 @@ struct AddCertificates: ParsableCommand {
             }
         }
         if output.json { try Listing.showJSON(added.map { ItemText.JSONItem($0, keychain: opened.location) }) }
-        if hasFailed { throw ExitCode(areThere ? CommandLineInterpreter.status(of: .duplicateItem) : 1) }
+        let isDuplicate = added.isEmpty && !hasOtherFailure
+        if hasFailed { throw ExitCode(isDuplicate ? CommandLineInterpreter.status(of: .duplicateItem) : 1) }
     }
 }
 

@@ -20,7 +20,8 @@ struct ExportSmartcard: ParsableCommand {
     @Option(
         name: .letter("i"),
         help: ArgumentHelp(
-            "The card by its id, as list-smartcards prints it, or by its pkcs11: URI, instead of all.", valueName: "id"),
+            "The card by its id, as list-smartcards prints it, by its label or pkcs11: URI, instead of all.",
+            valueName: "id"),
         completion: Completions.cards)
     var token: String?
 
@@ -50,14 +51,17 @@ struct ExportSmartcard: ParsableCommand {
             cards, keychains: uris.isEmpty ? [] : [token].compactMap { $0 }, locals: false)
         if let token, try uris.isEmpty {
             let identities = session.eachToken { $1 }
-            let named = identities.found.first { $0.id.description == token || $0.label == token }
-            guard let named else {
+            let named = Set(identities.found.filter { $0.id.description == token || $0.label == token }.map(\.id))
+            guard let id = named.first else {
                 if let unread = (session.missing + identities.missing).unreadCard { throw unread }
                 throw KeychainError(
                     .itemNotFound, "there is no card '\(token)'",
                     remedy: "'tokenctl list-smartcards' lists those there are")
             }
-            self.token = named.id.description
+            guard named.count == 1 else {
+                throw CommandError("more than one card is called '\(token)'", advice: "give the id of one")
+            }
+            self.token = id.description
         }
         if session.modules.isEmpty, let service = session.missing.first(where: { $0.place == .allCards }) {
             throw service.error
