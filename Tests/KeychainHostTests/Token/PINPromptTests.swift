@@ -165,6 +165,18 @@ import VirtualCard
         #expect(desk.pinsSent == 2)
     }
 
+    @Test func `A PIN that another program presented is asked for ahead of long work`() throws {
+        let desk = try Desk()
+        try Desk(desk.reader).token.verifyPIN(authentication: .owner)
+        let person = TypesInTurn("123456")
+        let context = context(person)
+        let key = try desk.key("9A")
+        try key.askAhead(use: "sign it", authentication: context)
+        #expect(person.requests.count == 1)
+        _ = try key.sign(context)
+        #expect(person.requests.count == 1)
+    }
+
     @Test(arguments: ["9A", "9C"]) func `A PIN of an impossible form is found ahead of long work`(key: String) throws {
         let desk = try Desk()
         let given = context(NoPrompter())
