@@ -35,7 +35,7 @@ final class FrameSocket: Sendable {
 
     /// The next message. There is no limit to the wait for its beginning.
     ///
-    /// - Parameter quota: the quota that the message takes of until the caller releases it.
+    /// - Parameter quota: the quota that counts the message, until the caller releases it.
     /// - Returns: nil where the client is gone, or sent an invalid or incomplete message.
     func receive(_ quota: MessageQuota? = nil) -> Frame? {
         guard wait(Int16(POLLIN), until: nil) else { return nil }

@@ -13,7 +13,7 @@ final class MessageQuota: Sendable {
 
     private static func isLong(_ header: FrameHeader) -> Bool { header.fieldCount + header.secretCount > longLength }
 
-    /// - Returns: false where none of them is answered before the deadline.
+    /// - Returns: false where a long message would be one too many until the deadline.
     func take(for header: FrameHeader, _ deadline: ContinuousClock.Instant) -> Bool {
         guard MessageQuota.isLong(header) else { return true }
         while true {

@@ -109,7 +109,7 @@ struct CommandLineInterpreter {
         let said =
             parts.filter { !$0.hasPrefix("- ") } + (choices.isEmpty ? [] : [choices.joined(separator: ", ")[...]])
         var line = said.joined(separator: " ")
-        // What stands where a PIN could have been meant is not shown.
+        // A surplus argument of these commands may be a PIN, which is not printed.
         let full = Tokenctl.fullMessage(for: error)
         if full.contains(/tokenctl card pin (verify|change|unblock)/), line.contains(/nexpected arguments?:? '/) {
             line = "PINs are asked for, or read by --pin-source, and not given as arguments"

@@ -19,7 +19,7 @@ struct SecretCipher: ~Copyable {
         let nonce: [UInt8]
         let associatedData: [UInt8]
         let tagLength: Int
-        /// What the associated data and the parts take of the quota.
+        /// The share of the quota for the associated data and the parts.
         let share: QuotaShare
         var sealed: [UInt8] = []
 

@@ -13,7 +13,7 @@ final class HandleTable: Sendable {
         var session: CK_SESSION_HANDLE?
         /// The bytes of a session's secret key or data object.
         var secret: SharedSecret?
-        /// What a session's object takes of the quota.
+        /// The share of the quota for a session's object; nil for an object of the token.
         var share: QuotaShare?
         /// The login in which a session's object was made.
         var login: Int?
@@ -54,7 +54,7 @@ final class HandleTable: Sendable {
     }
 
     private let state: Mutex<State>
-    /// The quota of the program, of which the kept parts of a message take as well.
+    /// The quota of the program, for its objects and for the parts of messages that are kept.
     let quota = MemoryQuota(.ofClient, of: .shared)
 
     /// - Parameter first: the number above which all handles are.

@@ -65,7 +65,7 @@ final class MemoryQuota: Sendable {
     }
 }
 
-/// What one object or operation takes of a quota, until the last reference to this ends.
+/// The share of a quota for one object or operation, until the last reference to it ends.
 final class QuotaShare: Sendable {
     private let taken: Mutex<MemoryQuota.Size>
     private let quota: MemoryQuota

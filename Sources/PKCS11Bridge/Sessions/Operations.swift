@@ -34,7 +34,7 @@ struct Input: ~Copyable {
     private var code: HMACContext?
     private var collected: [UInt8] = []
     private let limit: Int
-    /// What the collected parts take of the quota; nil where ``limit`` is a few bytes.
+    /// The share of the quota for the collected parts; nil where ``limit`` is a few bytes.
     private var share: QuotaShare?
     var course = OperationCourse.open
 
@@ -146,7 +146,7 @@ struct CipherOperation: ~Copyable {
     var course = OperationCourse.open
     /// The output, kept until it fits the program's buffer, so that the card is not asked twice.
     private(set) var result: Secret?
-    /// What an operation of a secret key takes of the quota, since its data may be long.
+    /// The share of the quota for the data of an operation with a secret key; nil with a key pair, whose data are short.
     private var share: QuotaShare?
 
     init(
