@@ -55,7 +55,7 @@ extension PIVToken {
 
     private func identity(id: TokenID, serialNumber: UInt32?) -> TokenIdentity {
         TokenIdentity(
-            id: id, isShared: id.instance.hasPrefix(PIVToken.blankPrefix),
+            id: id, isShared: PIVToken.isBlank(id),
             label: label(of: id, serialNumber: serialNumber), manufacturer: quirks.manufacturer,
             model: quirks.model ?? application.label ?? PIVToken.plainModel,
             serialNumber: serialNumber.map { String($0) },
@@ -94,7 +94,11 @@ extension PIVToken {
         return PIVToken.blankPrefix + Hex.encode(atr.bytes)
     }
 
-    static let blankPrefix = "blank-"
+    private static let blankPrefix = "blank-"
+
+    /// Whether an identifier is that of all blank cards of a kind.
+    static func isBlank(_ id: TokenID) -> Bool { id.instance.hasPrefix(blankPrefix) }
+
     private static let certificatePrefix = "certificate-"
 
     /// The model of a card that does not tell its make.

@@ -109,5 +109,5 @@ extension PIVToken {
     }
 
     /// Whether the card has no fact that tells it from others, or its identifier is unknown.
-    var isBlank: Bool { knowledge.identity?.instance.hasPrefix(PIVToken.blankPrefix) ?? true }
+    var isBlank: Bool { knowledge.identity.map { PIVToken.isBlank($0) } ?? true }
 }
