@@ -74,8 +74,8 @@ let package = Package(
         .target(name: "SecureBytes", swiftSettings: strict),
         .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: strict),
         .target(name: "SystemCrypto", dependencies: ["SecureBytes", "COpenSSL"], swiftSettings: strict),
-        // The names of tokens, slots and return values in PKCS #11, for those who show tokens and those who name them.
-        .target(name: "CryptokiNames", swiftSettings: strict),
+        // The names of tokens, slots, objects and return values in PKCS #11, for those who show tokens and those who name them.
+        .target(name: "CryptokiNames", dependencies: ["SecureBytes"], swiftSettings: strict),
         .target(
             name: "TokenKit", dependencies: ["SecureBytes", "SystemCrypto", "CPCSC", "CryptokiNames", "Platform"],
             swiftSettings: strict),
@@ -215,7 +215,7 @@ let package = Package(
             name: "PKCS11DriverTests",
             dependencies: [
                 "SecureBytes", "PKCS11Driver", "HostAPI", "KeychainHost", "KeychainModel", "SystemCrypto", "CCryptoki",
-                "CryptokiNames", "TestSupport", "tokenctl", "TokenKit",
+                "CryptokiNames", "Platform", "TestSupport", "tokenctl", "TokenKit",
             ],
             swiftSettings: test),
         .testTarget(
@@ -267,7 +267,7 @@ let package = Package(
         .testTarget(
             name: "PKCS11BridgeTests",
             dependencies: [
-                "SecureBytes", "PKCS11Bridge", "PKCS11Mechanisms", "CCryptoki", "CryptokiNames", "HostAPI",
+                "SecureBytes", "PKCS11Bridge", "PKCS11Mechanisms", "CCryptoki", "CryptokiNames", "HostAPI", "Platform",
                 "KeychainHost", "KeychainModel", "PIVDriver", "VirtualCard", "SystemCrypto", "TestSupport", "TokenKit",
                 "Wire",
             ],
@@ -291,8 +291,9 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "SecureBytes", "HostAPI", "KeychainHost", "KeychainModel", "TokenKit", "SystemCrypto", "PIVDriver",
-                "PKCS11Bridge", "PKCS11Driver", "VirtualCard", "Wire",
+                "CryptokiNames", "SecureBytes", "HostAPI", "KeychainHost", "KeychainModel", "Platform", "TokenKit",
+                "SystemCrypto",
+                "PIVDriver", "PKCS11Bridge", "PKCS11Driver", "VirtualCard", "Wire",
             ],
             path: "Tests/Fuzz/Targets",
             swiftSettings: strict),

@@ -36,6 +36,12 @@ package enum OwnFile {
         return unsafe lstat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR && isOwn(information)
     }
 
+    /// Whether the path exists and belongs to another user.
+    package static func isAnothers(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_uid != geteuid()
+    }
+
     private static func isOwn(_ information: stat) -> Bool {
         information.st_uid == geteuid() && information.st_mode & (S_IWGRP | S_IWOTH) == 0
     }

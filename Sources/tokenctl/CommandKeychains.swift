@@ -1,3 +1,5 @@
+internal import Platform
+internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
 internal import KeychainHost

@@ -1,3 +1,4 @@
+internal import Platform
 internal import KeychainModel
 internal import ArgumentParser
 internal import FoundationEssentials

@@ -1,3 +1,5 @@
+internal import Platform
+internal import CryptokiNames
 internal import KeychainModel
 internal import ArgumentParser
 internal import Glibc

@@ -3,6 +3,7 @@ import CryptokiNames
 import Foundation
 import KeychainHost
 import KeychainModel
+import Platform
 import SystemCrypto
 import TestSupport
 import Testing

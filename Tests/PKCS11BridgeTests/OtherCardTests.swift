@@ -2,6 +2,7 @@ import CCryptoki
 import CryptokiNames
 import KeychainHost
 import KeychainModel
+import Platform
 import SecureBytes
 import SystemCrypto
 import TestSupport

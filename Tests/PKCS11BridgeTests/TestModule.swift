@@ -3,6 +3,7 @@ import CryptokiNames
 import KeychainHost
 import KeychainModel
 import PIVDriver
+import Platform
 import SecureBytes
 import Synchronization
 import SystemCrypto

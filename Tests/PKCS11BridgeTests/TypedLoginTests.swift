@@ -2,6 +2,7 @@ import CCryptoki
 import CryptokiNames
 import KeychainHost
 import PIVDriver
+import Platform
 import SystemCrypto
 import TestSupport
 import Testing

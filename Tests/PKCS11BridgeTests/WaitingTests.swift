@@ -2,6 +2,7 @@ import CCryptoki
 import Foundation
 import KeychainHost
 import PIVDriver
+import Platform
 import Synchronization
 import TestSupport
 import Testing

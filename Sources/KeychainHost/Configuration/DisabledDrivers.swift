@@ -1,3 +1,4 @@
+internal import Platform
 public import KeychainModel
 
 /// The drivers whose cards are left alone: one name per line in a file of the user's.

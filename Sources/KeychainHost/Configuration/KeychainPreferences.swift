@@ -1,6 +1,6 @@
 internal import KeychainStore
 public import KeychainModel
-internal import Platform
+public import Platform
 internal import TokenKit
 
 /// The settings of local keychains: the search list, the default keychain, and the one that is unlocked at login.

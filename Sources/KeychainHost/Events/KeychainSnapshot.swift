@@ -1,3 +1,4 @@
+internal import Platform
 internal import KeychainStore
 internal import KeychainModel
 internal import CLinux

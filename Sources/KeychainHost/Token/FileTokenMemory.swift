@@ -1,6 +1,6 @@
 internal import KeychainStore
 internal import Glibc
-internal import Platform
+public import Platform
 internal import SecureBytes
 internal import SystemCrypto
 public import TokenKit

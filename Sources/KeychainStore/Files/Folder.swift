@@ -65,12 +65,6 @@ package struct Folder {
         _ = unsafe rmdir(path)
     }
 
-    /// Whether the path exists and belongs to another user.
-    package static func isAnothers(_ path: String) -> Bool {
-        var status = stat()
-        return unsafe stat(path, &status) == 0 && status.st_uid != geteuid()
-    }
-
     /// Whether the path is a folder of this user alone, and no link to one.
     package static func isOwn(_ path: String) -> Bool {
         var status = stat()

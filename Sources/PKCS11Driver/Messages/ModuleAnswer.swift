@@ -1,3 +1,5 @@
+internal import CryptokiNames
+
 /// A token as its module describes it (`CK_SLOT_INFO`, `CK_TOKEN_INFO`), without the blanks that fill the fields.
 struct ModuleTokenInfo: Hashable {
     let slot: UInt64

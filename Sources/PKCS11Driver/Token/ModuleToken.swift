@@ -1,3 +1,4 @@
+internal import CryptokiNames
 internal import CCryptoki
 internal import SecureBytes
 internal import SystemCrypto

@@ -1,3 +1,4 @@
+internal import CryptokiNames
 internal import KeychainModel
 internal import ArgumentParser
 internal import KeychainHost

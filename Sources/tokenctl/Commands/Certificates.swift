@@ -1,3 +1,4 @@
+internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser

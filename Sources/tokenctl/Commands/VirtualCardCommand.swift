@@ -1,3 +1,4 @@
+internal import Platform
 internal import ArgumentParser
 internal import KeychainHost
 internal import SecureBytes

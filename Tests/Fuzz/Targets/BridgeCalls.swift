@@ -3,6 +3,7 @@ internal import KeychainHost
 internal import KeychainModel
 internal import PIVDriver
 internal import PKCS11Bridge
+internal import Platform
 internal import SecureBytes
 internal import Synchronization
 internal import VirtualCard

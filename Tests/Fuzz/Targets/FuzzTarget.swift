@@ -1,3 +1,4 @@
+internal import CryptokiNames
 internal import HostAPI
 internal import PIVDriver
 internal import PKCS11Driver

@@ -1,5 +1,6 @@
 import Foundation
 import PIVDriver
+import Platform
 import TestSupport
 import Testing
 import TokenKit

@@ -2,6 +2,7 @@ import Foundation
 import HostAPI
 import ItemDictionaries
 import PIVDriver
+import Platform
 import Synchronization
 import TestSupport
 import Testing

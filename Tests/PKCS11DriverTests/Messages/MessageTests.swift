@@ -1,3 +1,4 @@
+import CryptokiNames
 import Foundation
 import SecureBytes
 import Testing

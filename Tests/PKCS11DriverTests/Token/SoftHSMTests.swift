@@ -1,5 +1,6 @@
 import HostAPI
 import PKCS11Driver
+import Platform
 import SecureBytes
 import Synchronization
 import SystemCrypto

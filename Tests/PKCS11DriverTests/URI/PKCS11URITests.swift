@@ -1,3 +1,4 @@
+import CryptokiNames
 import PKCS11Driver
 import SecureBytes
 import Testing

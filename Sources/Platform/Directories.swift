@@ -1,8 +1,3 @@
-internal import KeychainStore
-public import KeychainModel
-internal import Glibc
-public import Platform
-
 /// The folders for files, by the XDG Base Directory Specification.
 public struct Directories: Sendable, Hashable {
     /// The home of the user whose rights the program has.
@@ -44,24 +39,12 @@ public struct Directories: Sendable, Hashable {
         data = base("XDG_DATA_HOME", ".local/share")
         configuration = base("XDG_CONFIG_HOME", ".config")
         cache = base("XDG_CACHE_HOME", ".cache")
-        let session = path("XDG_RUNTIME_DIR").flatMap { Folder.isAnothers($0) ? nil : $0 }
+        let session = path("XDG_RUNTIME_DIR").flatMap { OwnFile.isAnothers($0) ? nil : $0 }
         runtime = session ?? data
         volatile = session ?? shared
         volatileRemark = session == nil ? remark : nil
         self.system = system
     }
-
-    /// The folders of the user whose rights the program has.
-    public static var ofUser: Directories {
-        let own = Directories()
-        guard own.volatile == nil else { return own }
-        let user = geteuid()
-        let shared = VolatileFolder(memory: ["/run/user/\(user)", "/dev/shm/tokenkit-\(user)"], cache: own.cache)
-        return Directories(shared: shared.path, remark: shared.remark)
-    }
-
-    /// Makes the folder for sockets where neither the session nor a keychain has made one.
-    public func makeRuntime() throws(KeychainError) { try Folder(path: runtime).make() }
 
     /// The folder of the user's settings of all programs: `$XDG_CONFIG_HOME`.
     public var userConfiguration: String { String(configuration.dropLast("/tokenkit".count)) }
@@ -78,13 +61,6 @@ public struct Directories: Sendable, Hashable {
         if name.hasPrefix("~/") { return home + name.dropFirst() }
         if name.isEmpty || name.contains("/") { return name }
         return keychains + "/" + (name.hasSuffix(Self.keychainSuffix) ? name : name + Self.keychainSuffix)
-    }
-
-    /// The files in the folder for keychains, `login` first, then by name.
-    public func keychainFiles() -> [String] {
-        Folder(path: keychains).names.filter { $0.hasSuffix(Self.keychainSuffix) && !$0.hasPrefix(".") }
-            .map { path(ofKeychain: $0) }
-            .sorted { ($0 == loginKeychain ? 0 : 1, $0) < ($1 == loginKeychain ? 0 : 1, $1) }
     }
 
     /// A path as people read it, with `~` for their home.

@@ -1,5 +1,4 @@
 package import SecureBytes
-internal import TokenKit
 
 /// URIs are read and written here, not by p11-kit, which stops at an empty attribute, lets numbers overflow, and takes the last
 /// of repeated attributes and older names of them, so that a URI names more than it says. The written form is p11-kit's.

@@ -1,6 +1,3 @@
-package import CryptokiNames
-package import TokenKit
-
 extension PKCS11URI {
     /// The surroundings of an object in a module: the token, the slot and the module, as far as they are known.
     package struct Place: Hashable, Sendable {
@@ -46,11 +43,6 @@ extension PKCS11URI {
             model: token.model ?? "")
     }
 
-    /// Whether a module is the one that the URI names, or one of those in the folder that it names. RFC 7512 §2.3.
-    package func matches(_ module: ConfiguredModule) -> Bool {
-        moduleName.map(module.isNamed) ?? true && modulePath.map(module.isAt) ?? true
-    }
-
     /// Whether an object is one of those that the URI names, on any token.
     ///
     /// - Parameter other: the object's known attributes.
@@ -75,12 +67,5 @@ extension PKCS11URI.Token {
         self.init(
             label: .init(name.label), manufacturer: .init(name.manufacturer), serialNumber: .init(name.serialNumber),
             model: .init(name.model))
-    }
-
-    /// A card's attributes as this package's module shows them. Another module's token has its own attributes, since its id is
-    /// its URI.
-    package init(_ identity: TokenIdentity) {
-        let uri = identity.id.driver == PKCS11Module.driver ? try? PKCS11URI(identity.id.description) : nil
-        self = uri?.wholeToken ?? PKCS11URI.Token(CryptokiTokenName(identity))
     }
 }

@@ -1,4 +1,3 @@
-internal import KeychainStore
 internal import CLinux
 internal import Glibc
 
@@ -22,7 +21,7 @@ package enum HostSocket {
     ///
     /// - Parameter runtime: the session's folder.
     package static func listen(in runtime: String) throws(Failure) -> Int32 {
-        guard !Folder.isAnothers(runtime) else { throw .noFolder(runtime) }
+        guard !OwnFile.isAnothers(runtime) else { throw .noFolder(runtime) }
         let folder = "\(runtime)/\(folder)"
         if unsafe mkdir(folder, 0o700) != 0, errno != EEXIST { throw .system("cannot make \(folder)", errno) }
         let lock = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
