@@ -108,7 +108,7 @@ extension SearchList {
             for (member, own) in zip(members, all) {
                 for (plan, result) in zip(member.plans, own) {
                     switch result {
-                    case .added: results[plan] = result
+                    case .added, .present: results[plan] = result
                     case .count(let count):
                         if counts[plan] == nil { results[plan] = .count(results[plan].count + count) }
                     }

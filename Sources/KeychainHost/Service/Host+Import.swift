@@ -32,24 +32,23 @@ extension KeychainSession {
         for attributes in [target.certificates, target.keys, target.privateKeys] { try checkEntitled(attributes) }
         try file.checkUse(of: target)
         if !file.keys.isEmpty { try keychain.unlock(use: use, authentication: authentication) }
-        var items: [ImportedItem] = []
-        do throws(KeychainError) {
-            try file.forEachItem(
-                { $0 == .key ? target.keys : target.certificates }, privateKeys: target.privateKeys
-            ) { new throws(KeychainError) in
-                let new = new.defaulting(to: accessGroups.standard)
-                do throws(KeychainError) {
-                    items.append(ImportedItem(try keychain.add(new, authentication: authentication), isNew: true))
-                } catch {
-                    guard error.code == .duplicateItem, let twin = try new.equal(in: keychain) else { throw error }
-                    if target.requiresProtection, twin.isPrivateKey { try twin.checkProtection(target.privateKeys) }
-                    items.append(ImportedItem(twin, isNew: false))
+        var steps: [KeychainStep] = []
+        try file.forEachItem(
+            { $0 == .key ? target.keys : target.certificates }, privateKeys: target.privateKeys
+        ) { new throws(KeychainError) in
+            let new = new.defaulting(to: accessGroups.standard)
+            steps.append(.addIfAbsent(try keychain.prepared(new, authentication: authentication)))
+        }
+        return try keychain.carryOut(steps) { (results) throws(KeychainError) in
+            try results.map { (result) throws(KeychainError) in
+                switch result {
+                case .added(let item): return ImportedItem(item, isNew: true)
+                case .present(let item):
+                    if target.requiresProtection, item.isPrivateKey { try item.checkProtection(target.privateKeys) }
+                    return ImportedItem(item, isNew: false)
+                case .count: throw KeychainError(.internal)
                 }
             }
-            return items
-        } catch {
-            for added in items where added.isNew { _ = try? keychain.delete(matching: Query(added.item.reference)) }
-            throw error
         }
     }
 }
@@ -84,10 +83,11 @@ extension ImportedFile {
 
     /// - Throws: `errSecNoSuchAttr` for an attribute that nothing in the file would get.
     fileprivate func checkUse(of target: ImportRequest.Target) throws(KeychainError) {
-        let (ofCertificates, ofKeys) = (Set(target.certificates.keys), Set(target.keys.keys))
         let hasKeys = !publicKeys.isEmpty || !keys.isEmpty
-        let used = (certificates.isEmpty ? [] : ofCertificates).union(hasKeys ? ofKeys : [])
-        guard let useless = ofCertificates.union(ofKeys).subtracting(used).first else { return }
+        let ofCertificates = certificates.isEmpty ? [] : target.certificates.keys.filter(ItemClass.certificate.has)
+        let ofKeys = hasKeys ? target.keys.keys.filter(ItemClass.key.has) : []
+        let useless = Set(target.certificates.keys).union(target.keys.keys).subtracting(ofCertificates + ofKeys)
+        guard let useless = useless.min(by: { $0.rawValue < $1.rawValue }) else { return }
         throw KeychainError(
             .noSuchAttribute, "nothing in the file can have the attribute '\(useless.rawValue)'", key: useless.rawValue)
     }

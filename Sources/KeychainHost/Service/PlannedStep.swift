@@ -51,7 +51,7 @@ extension ChangeResult {
                 case (_, .added(let item)): added.append(item)
                 case (.update, .count(let count)): updatedCount += count
                 case (_, .count(let count)): deletedCount += count
-                case (_, nil): break
+                case (_, .present), (_, nil): break
                 }
             }
         }

@@ -1,6 +1,8 @@
 /// A step of a change of one keychain, complete: carrying it out asks no question.
 public enum KeychainStep: Sendable {
     case add(NewItem)
+    /// Adds an item, unless the keychain has one with the same ``ItemClass/uniqueAttributes``, which stays unchanged.
+    case addIfAbsent(NewItem)
     /// Changes every item that any of the queries finds.
     case update([ResolvedQuery], ItemChanges, SealedSecrets)
     /// Deletes every item that any of the queries finds.
@@ -9,6 +11,8 @@ public enum KeychainStep: Sendable {
     /// The result of a step.
     public enum Result: Sendable {
         case added(Item)
+        /// The item that kept another one from being added.
+        case present(Item)
         /// The number of items that were changed or deleted; 0 is no error.
         case count(Int)
 

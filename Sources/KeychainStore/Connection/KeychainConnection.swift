@@ -141,7 +141,7 @@ package struct KeychainConnection: ~Copyable {
 
     private func check(_ step: KeychainStep) throws(KeychainError) {
         switch step {
-        case .add(let new): try new.checkSealed()
+        case .add(let new), .addIfAbsent(let new): try new.checkSealed()
         case .update(let queries, let changes, _):
             for query in queries {
                 try checkSelection(query.query)
@@ -153,7 +153,11 @@ package struct KeychainConnection: ~Copyable {
 
     private func carryOut(_ step: KeychainStep) throws(KeychainError) -> KeychainStep.Result {
         switch step {
-        case .add(let new): return .added(try insert(new))
+        case .add(let new):
+            let result = try insert(new)
+            if case .present = result { throw duplicate(of: new.itemClass, new.attributes) }
+            return result
+        case .addIfAbsent(let new): return try insert(new)
         case .update(let queries, let changes, let sealed):
             var count = 0
             for query in queries { count += try change(query, changes, sealed) }
@@ -165,16 +169,16 @@ package struct KeychainConnection: ~Copyable {
         }
     }
 
-    /// Adds an item with its default attributes.
-    private func insert(_ new: NewItem) throws(KeychainError) -> Item {
+    /// Adds an item with its default attributes, unless there is one with the same unique attributes.
+    private func insert(_ new: NewItem) throws(KeychainError) -> KeychainStep.Result {
         var row = ItemRow(
             id: UniqueID(), itemClass: new.itemClass, attributes: initialAttributes(of: new), der: new.der, sealed: nil)
         if new.isSealed || key != nil { try seal(new.secret?.secret.clone(), into: &row) }
         try checkPasscode(row)
         let (sql, values) = new.itemClass.columns.insert(row)
-        try write(row, sql, values)
+        if let present = try writeIfUnique(row, sql, values) { return .present(present) }
         try note(.add, row)
-        return row.item(in: identifier)
+        return .added(row.item(in: identifier))
     }
 
     /// Changes every item a query finds, in the current transaction; altered items stay as they are.
@@ -200,7 +204,7 @@ package struct KeychainConnection: ~Copyable {
             }
             try checkPasscode(new)
             let (sql, values) = columns.update(new, in: row.id)
-            try write(new, sql, values)
+            if try writeIfUnique(new, sql, values) != nil { throw duplicate(of: itemClass, new.attributes) }
             try note(.update, new)
             count += 1
         }
@@ -239,25 +243,29 @@ package struct KeychainConnection: ~Copyable {
         return rows
     }
 
-    /// - Throws: `errSecDuplicateItem`; `errSecDecode` if the duplicate was altered: it may have been another item.
-    private func write(_ row: ItemRow, _ sql: String, _ values: [SQLValue]) throws(KeychainError) {
-        do throws(SQLiteError) { try database.run(sql, values) } catch {
+    /// - Returns: the item that has the same unique attributes; nil where the row was written.
+    /// - Throws: `errSecDecode` if that item was altered: it may have been another one.
+    private func writeIfUnique(_ row: ItemRow, _ sql: String, _ values: [SQLValue]) throws(KeychainError) -> Item? {
+        do throws(SQLiteError) {
+            try database.run(sql, values)
+            return nil
+        } catch {
             let error = KeychainError(error)
             guard error.code == .duplicateItem else { throw error }
             let unique = row.itemClass.uniqueValues(of: row.attributes)
             let others = try found(ResolvedQuery(Query(row.itemClass, unique, limit: .all)))
-            if others.found.isEmpty, let damage = others.missing.first { throw damage.error }
-            throw duplicate(of: row)
+            if let present = others.found.first { return present }
+            throw others.missing.first?.error ?? duplicate(of: row.itemClass, row.attributes)
         }
     }
 
-    private func duplicate(of row: ItemRow) -> KeychainError {
-        let keys: [Attribute] = row.itemClass.isPassword ? [.service, .server, .account] : [.label]
-        let values = keys.compactMap { row.attributes[$0]?.string }.filter { !$0.isEmpty }
+    private func duplicate(of itemClass: ItemClass, _ attributes: Attributes) -> KeychainError {
+        let keys: [Attribute] = itemClass.isPassword ? [.service, .server, .account] : [.label]
+        let values = keys.compactMap { attributes[$0]?.string }.filter { !$0.isEmpty }
         let name = values.isEmpty ? "" : " '\(values.joined(separator: " "))'"
         return KeychainError(
             .duplicateItem,
-            "the \(row.itemClass.noun)\(name) is in '\(file.keychainName)' already",
+            "the \(itemClass.noun)\(name) is in '\(file.keychainName)' already",
             remedy: "change or delete that one, or store the new one in another keychain")
     }
 

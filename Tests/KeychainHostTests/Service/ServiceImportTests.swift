@@ -80,6 +80,34 @@ import Testing
         #expect(try items(stage.service.importFile(request, context)).map(\.isNew) == [true, false])
     }
 
+    @Test(arguments: ServiceRoute.allCases) func whatAFileHasTwiceIsAddedOnce(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route)
+        let other = try CertificateBuilder(
+            commonName: "Al", publicKey: key.publicKey, notBefore: 1_600_000_000, notAfter: 4_000_000_000
+        ).selfSigned(by: key)
+        var request = ImportRequest(
+            SharedSecret(.of([certificate, other, certificate].map(\.pem).joined())), named: "three.pem")
+        request.target = ImportRequest.Target(stage.work.identifier)
+        let items = try items(stage.service.importFile(request, context))
+        #expect(items.map(\.item.label) == ["Jo", "Al", "Jo"] && items.map(\.isNew) == [true, true, false])
+        #expect(items.first?.item == items.last?.item)
+        let found = try stage.service.items(
+            matching: Query(.certificate, in: [stage.work.identifier], limit: .all), context)
+        #expect(found.found.count == 2)
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func anItemThatIsRefusedKeepsOutTheOthers(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route)
+        let request = try self.request {
+            $0.target = ImportRequest.Target(stage.work.identifier)
+            $0.target?.keys = [.applicationLabel: .data([1])]
+        }
+        #expect(throws: KeychainError(.param)) { try stage.service.importFile(request, context) }
+        let found = try stage.service.items(
+            matching: Query(.certificate, in: [stage.work.identifier], limit: .all), context)
+        #expect(found.found.isEmpty)
+    }
+
     @Test(arguments: ServiceRoute.allCases) func thePassphraseIsAskedForWhereThatIsWanted(route: ServiceRoute) throws {
         let stage = try ServiceStage(route, person: TypesInTurn("secret"))
         let silent = try request { $0.passphrase = .none }
@@ -101,6 +129,12 @@ import Testing
         request.target = ImportRequest.Target(stage.work.identifier)
         request.target?.keys = [.label: "mine"]
         #expect(throws: KeychainError(.noSuchAttribute)) { try stage.service.importFile(request, context) }
+        request.target?.keys = [:]
+        request.target?.certificates = [.account: "mine"]
+        let error = #expect(throws: KeychainError(.noSuchAttribute)) {
+            try stage.service.importFile(request, context)
+        }
+        #expect(error?.key == Attribute.account.rawValue)
         request.target?.certificates = [.label: "mine"]
         #expect(try items(stage.service.importFile(request, context)).map(\.item.label) == ["mine"])
     }

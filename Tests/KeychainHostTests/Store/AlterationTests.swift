@@ -76,6 +76,16 @@ import Testing
         #expect(try test.secretText(target) == "target's")
     }
 
+    @Test func anAlteredItemIsNoReasonToLeaveAnotherOut() throws {
+        try test.database().execute("UPDATE genp SET labl = 'l' WHERE acct = 'target'")
+        let steps = try ["new", "target"].map { account in
+            KeychainStep.addIfAbsent(
+                try .genericPassword([.account: .string(account), .service: "mail"], secret: .of("s3cret")))
+        }
+        #expect(throws: KeychainError(.decode)) { try test.keychain.carryOut(steps) { $0.count } }
+        #expect(try test.keychain.items(matching: Query(.genericPassword, limit: .all)).found == [neighbour])
+    }
+
     @Test func secretsCannotBeSwappedBetweenItems() throws {
         try test.forge(
             """

@@ -41,6 +41,24 @@ import TokenKit
         #expect(items.first?.label == nil)
     }
 
+    @Test(arguments: bases)
+    func anEqualItemThatIsThereIsFoundInsteadOfAdded(itemClass: ItemClass, base: Attributes) throws {
+        let test = try TestKeychain()
+        func step(_ more: Attributes) throws -> KeychainStep {
+            let attributes = base.merging(more) { $1 }
+            return .addIfAbsent(try NewItem(itemClass, attributes, der: itemClass.isPassword ? nil : [0x30, 0]))
+        }
+        let steps = try [step([.label: "first"]), step([.label: "other"]), step([.accessGroup: "g"])]
+        let results = try test.keychain.carryOut(steps) { $0 }
+        #expect(results.map { $0.added?.label } == ["first", nil, nil] && results.count == 3)
+        guard case (.added(let first), .present(let same), .added) = (results[0], results[1], results[2]) else {
+            Issue.record("\(results)")
+            return
+        }
+        #expect(same == first)
+        #expect(try test.keychain.items(matching: Query(itemClass, limit: .all)).found.count == 2)
+    }
+
     static let differences: [(ItemClass, Attribute, AttributeValue)] = [
         (.genericPassword, .account, "b"), (.genericPassword, .service, "b"), (.genericPassword, .accessGroup, "g"),
         (.genericPassword, .synchronizable, 1), (.internetPassword, .account, "b"),
