@@ -34,6 +34,9 @@ public struct ImportRequest: Sendable, Equatable {
         }
     }
 
+    /// The maximum length of a file in bytes.
+    public static let maximumLength = 16 << 20
+
     /// The file's bytes.
     public let file: SharedSecret
     /// The file's name, for prompts and errors.

@@ -1,12 +1,12 @@
 internal import HostAPI
 internal import KeychainModel
-public import SecureBytes
+internal import SecureBytes
 internal import SystemCrypto
 
 /// Decrypts the parts of a file. Asks for a passphrase once, and again for each part that no earlier answer decrypts.
-public final class FilePassphrase {
+final class FilePassphrase {
     /// The source of a file's passphrase.
-    public enum Source {
+    enum Source {
         case given(SharedSecret)
         case asking(AuthenticationContext)
         /// No passphrase: an encrypted part is an error.
@@ -18,7 +18,7 @@ public final class FilePassphrase {
     private var known: [SharedSecret]
 
     /// - Parameter name: the file name for prompts and errors.
-    public init(_ source: Source, of name: String) {
+    init(_ source: Source, of name: String) {
         (self.source, self.name) = (source, name)
         known = if case .given(let passphrase) = source { [passphrase] } else { [] }
     }

@@ -1,25 +1,22 @@
-public import HostAPI
-public import KeychainModel
+internal import HostAPI
+internal import KeychainModel
 internal import SecureBytes
-public import SystemCrypto
+internal import SystemCrypto
 
 /// Certificates and keys parsed from the bytes of a file.
-public struct ImportedFile {
-    public private(set) var format = ImportedContent.Format.pem
-    public private(set) var certificates: [Certificate] = []
-    public private(set) var keys: [PrivateKey] = []
-    public private(set) var publicKeys: [PublicKey] = []
+struct ImportedFile {
+    private(set) var format = ImportedContent.Format.pem
+    private(set) var certificates: [Certificate] = []
+    private(set) var keys: [PrivateKey] = []
+    private(set) var publicKeys: [PublicKey] = []
     /// The PEM labels of the blocks that cannot be imported.
-    public private(set) var others: [String] = []
+    private(set) var others: [String] = []
     private var friendlyNames: [[UInt8]: String] = [:]
 
     private let name: String
     private let kind: ImportRequest.Kind
     private let expected: ImportRequest.Format?
     private let passphrase: FilePassphrase
-
-    /// Maximum file size in bytes.
-    public static let maximumLength = 16 << 20
 
     /// Parses a file. Decrypts only parts of the requested kind.
     ///
@@ -31,7 +28,7 @@ public struct ImportedFile {
     /// - Throws: `errSecDecode` for a malformed part; `errSecUnknownFormat` for a file without anything to import;
     ///   `errSecUnsupportedFormat` for an unsupported kind of key; `errSecDataTooLarge`; `errSecPassphraseRequired` for an encrypted
     ///   part without a passphrase.
-    public init(
+    init(
         _ bytes: inout [UInt8], named name: String, kind: ImportRequest.Kind = .agg,
         format: ImportRequest.Format? = nil,
         passphrase: FilePassphrase
@@ -39,9 +36,9 @@ public struct ImportedFile {
         guard kind != .session else {
             throw KeychainError(.unsupportedFormat, "symmetric keys are not imported from files")
         }
-        guard bytes.count <= ImportedFile.maximumLength else {
+        guard bytes.count <= ImportRequest.maximumLength else {
             throw KeychainError(
-                .dataTooLarge, "'\(name)' has more than the \(ImportedFile.maximumLength) bytes that can be imported")
+                .dataTooLarge, "'\(name)' has more than the \(ImportRequest.maximumLength) bytes that can be imported")
         }
         (self.name, self.kind, expected) = (name, kind, format)
         self.passphrase = passphrase
@@ -65,7 +62,7 @@ public struct ImportedFile {
     ///     file, or its certificate's common name.
     ///   - privateKeys: additional attributes of private keys.
     /// - Throws: the errors of `add`, and `errSecParam` for attributes that the class does not have.
-    public func forEachItem(
+    func forEachItem(
         _ attributes: (ItemClass) -> Attributes = { _ in [:] }, privateKeys: Attributes,
         _ add: (NewItem) throws(KeychainError) -> Void
     ) throws(KeychainError) {

@@ -91,7 +91,7 @@ public protocol Keychain: Sendable {
 
 extension NewItem {
     /// The item of a keychain that this one would duplicate.
-    public func equal(in keychain: any Keychain) throws(KeychainError) -> Item? {
+    func equal(in keychain: any Keychain) throws(KeychainError) -> Item? {
         try keychain.items(matching: Query(itemClass, itemClass.uniqueValues(of: attributes))).found.first
     }
 }

@@ -224,7 +224,7 @@ enum CertificateFile {
             return try CommandKeychains(cards, gaps).certificates(namedBy: uri)
         }
         let input = try Input(path)
-        let bytes = try input.whole(limit: ImportedFile.maximumLength)
+        let bytes = try input.whole(limit: ImportRequest.maximumLength)
         do throws(CryptoError) {
             return try Certificate.all(in: bytes)
         } catch {

@@ -2,9 +2,6 @@ internal import SecureBytes
 internal import KeychainModel
 public import ArgumentParser
 public import HostAPI
-internal import KeychainHost
-internal import SystemCrypto
-internal import TokenKit
 
 struct Import: ParsableCommand, AttributeCommand {
     static let itemClass = ItemClass.key
@@ -64,82 +61,61 @@ struct Import: ParsableCommand, AttributeCommand {
 
     func run() throws {
         access.explain()
-        let given = try GivenAttributes(attributes, label: label)
-        let context = try authentication.context(for: keychain)
+        let attributes = try givenAttributes()
         let input = try Input(file)
-        let opened = try LocalKeychain.named(keychain)
-        try opened.checkWritable()
-        let source = passphrase.map { FilePassphrase.Source.given(SharedSecret(SecretArgument.secret($0))) }
-        var bytes = try input.whole(limit: ImportedFile.maximumLength)
-        let content = try ImportedFile(
-            &bytes, named: input.name, kind: kind ?? .agg, format: format,
-            passphrase: FilePassphrase(source ?? .asking(context), of: input.name))
+        let named = try NamedKeychain(file: keychain)
+        let host = try authentication.host(
+            named.process, accessGroups: .all, for: [keychain].compactMap { $0 })
+        let passphrase = passphrase.map { PassphraseSource.given(SharedSecret(SecretArgument.secret($0))) }
+        var bytes = try input.whole(limit: ImportRequest.maximumLength)
+        var request = ImportRequest(SharedSecret(Secret(consuming: &bytes)), named: input.name)
+        request.kind = kind ?? .agg
+        request.format = format
+        request.passphrase = passphrase ?? .asked
+        request.target = target(named.identifier, attributes)
+        let content = try importing { () throws(KeychainError) in
+            try host.importFile(request, authentication.request)
+        }
         for other in Set(content.others).sorted() {
             Warnings.show("note: \(other) in '\(input.name)' cannot be imported, and is left out")
         }
-        try given.check(content)
-        if !content.keys.isEmpty { try opened.unlock(use: "import a key", authentication: context) }
-        var outcome = ImportOutcome(opened)
-        do {
-            try add(content, given, to: opened, &outcome)
-        } catch {
-            if output.json { try outcome.showJSON(failure: error) } else { outcome.report() }
-            throw error
-        }
+        let outcome = ImportOutcome(content, to: named.description.location)
         if output.json { try outcome.showJSON() } else { outcome.report() }
         if nonExtractable { outcome.warnOfExtractableKeys() }
     }
 
-    private var label: String? { key.attributes[.label]?.string }
+    private var label: AttributeValue? { key.attributes[.label] }
 
-    private func add(
-        _ content: ImportedFile, _ given: GivenAttributes, to keychain: LocalKeychain, _ outcome: inout ImportOutcome
-    ) throws {
-        let total = content.certificates.count + content.publicKeys.count + content.keys.count
-        var progress = Progress { "importing: \($0) of \(total) items" }
-        var done: Int64 = 0
-        let privateKeys: Attributes = nonExtractable ? [.isExtractable: false] : [:]
-        try content.forEachItem(given.attributes(of:), privateKeys: privateKeys) { item throws(KeychainError) in
-            try outcome.add(item)
-            done += 1
-            progress.advance(to: done)
+    /// The attributes of -a.
+    private func givenAttributes() throws -> Attributes {
+        let given = try ItemArguments.attributes(attributes)
+        guard label == nil || given[.label] == nil else {
+            throw CommandError("the label is given twice", advice: "leave -l out, or labl among the attributes")
         }
+        return given
     }
 
-    /// The attributes that the user gives the items, beside those that follow from the file.
-    private struct GivenAttributes {
-        private let attributes: Attributes
-        /// The label for keys alone.
-        private let label: String?
+    /// - Parameter attributes: those of -a. What certificates do not have is for keys, or for nothing, which the host refuses.
+    private func target(_ keychain: KeychainIdentifier, _ attributes: Attributes) -> ImportRequest.Target {
+        var target = ImportRequest.Target(keychain)
+        target.certificates = attributes.filter { ItemClass.certificate.has($0.key) }
+        target.keys = attributes.filter { ItemClass.key.has($0.key) || !ItemClass.certificate.has($0.key) }
+        if let label { target.keys[.label] = label }
+        if nonExtractable { target.privateKeys = [.isExtractable: false] }
+        return target
+    }
 
-        /// - Parameter pairs: each as `code=value`.
-        init(_ pairs: [String], label: String?) throws {
-            attributes = try ItemArguments.attributes(pairs)
-            self.label = label
-            guard label == nil || attributes[.label] == nil else {
-                throw CommandError("the label is given twice", advice: "leave -l out, or labl among the attributes")
+    /// Has an error about the label of -l name the option.
+    private func importing(
+        _ body: () throws(KeychainError) -> ImportedContent
+    ) throws(KeychainError) -> ImportedContent {
+        do throws(KeychainError) { return try body() } catch {
+            guard label != nil, error.code == .noSuchAttribute, error.key == Attribute.label.rawValue else {
+                throw error
             }
-        }
-
-        /// - Throws: `errSecNoSuchAttr` for an attribute that nothing in the file can have.
-        func check(_ content: ImportedFile) throws(KeychainError) {
-            let hasKey = !content.keys.isEmpty || !content.publicKeys.isEmpty
-            guard hasKey || label == nil else {
-                throw KeychainError(
-                    .noSuchAttribute, "-l sets the label of keys, and the file has no key",
-                    remedy: "use '-a labl' for others")
-            }
-            for attribute in attributes.keys where !(hasKey && ItemClass.key.has(attribute)) {
-                guard content.certificates.isEmpty || !ItemClass.certificate.has(attribute) else { continue }
-                throw KeychainError(
-                    .noSuchAttribute, "nothing in the file can have the attribute '\(attribute.rawValue)'")
-            }
-        }
-
-        func attributes(of itemClass: ItemClass) -> Attributes {
-            var attributes = attributes.filter { itemClass.has($0.key) }
-            if itemClass == .key, let label { attributes[.label] = .string(label) }
-            return attributes
+            throw KeychainError(
+                .noSuchAttribute, "-l sets the label of keys, and the file has no key",
+                remedy: "use '-a labl' for others")
         }
     }
 }

@@ -1,24 +1,19 @@
+internal import HostAPI
 internal import KeychainModel
-internal import KeychainHost
 internal import SecureBytes
 
 /// The result of an import: the new items, and those that were there already and stay unchanged.
 struct ImportOutcome {
-    private let keychain: LocalKeychain
-    private var added: [Item] = []
-    private var existing: [Item] = []
+    private let location: String
+    private let added: [Item]
+    private let existing: [Item]
 
-    init(_ keychain: LocalKeychain) {
-        self.keychain = keychain
-    }
-
-    mutating func add(_ item: NewItem) throws(KeychainError) {
-        do throws(KeychainError) {
-            added.append(try keychain.add(item))
-        } catch {
-            guard error.code == .duplicateItem, let old = try item.equal(in: keychain) else { throw error }
-            existing.append(old)
-        }
+    /// - Parameter location: the place of the keychain that took the file.
+    init(_ content: ImportedContent, to location: String) {
+        self.location = location
+        let items: [ImportedItem] = if case .items(let items) = content.content { items } else { [] }
+        added = items.filter(\.isNew).map(\.item)
+        existing = items.filter { !$0.isNew }.map(\.item)
     }
 
     // MARK: Reports
@@ -27,17 +22,14 @@ struct ImportOutcome {
         let items: [ItemText.JSONItem]
         let existing: [ItemText.JSONItem]
         let duplicates: Int
-        let failure: String?
     }
 
-    func showJSON(failure: (any Error)? = nil) throws {
+    func showJSON() throws {
         func shown(_ items: [Item]) -> [ItemText.JSONItem] {
-            items.map { ItemText.JSONItem($0, keychain: keychain.path) }
+            items.map { ItemText.JSONItem($0, keychain: location) }
         }
         try Listing.showJSON(
-            Report(
-                items: shown(added), existing: shown(existing), duplicates: existing.count,
-                failure: failure.map { "\($0)" }))
+            Report(items: shown(added), existing: shown(existing), duplicates: existing.count))
     }
 
     func report() {
