@@ -121,13 +121,14 @@ public protocol KeychainService: Sendable {
         from backup: String, as name: String, password: SharedSecret?, _ context: RequestContext
     ) throws(KeychainError) -> KeychainDetails
 
-    /// Tells whether a person could prove to be present. Asks no person.
+    /// Tells whether a person could prove to be present, by a keychain's password or a card's PIN. Asks no person.
     func presenceProof(
         for keychain: KeychainIdentifier, _ context: RequestContext
     ) throws(KeychainError) -> PresenceProof
 
     /// Asks a person for a keychain's password, or its card's PIN, as a proof of presence, and unlocks the keychain. The proof counts for
-    /// later requests of the same authentication context, for as long as the keychain stays unlocked.
+    /// later requests of the same authentication context, for as long as the keychain stays unlocked. The PIN of a card is presented even
+    /// where the card counts it as presented.
     ///
     /// - Throws: as ``unlock(_:_:)`` does.
     func confirmPresence(for keychain: KeychainIdentifier, _ context: RequestContext) throws(KeychainError)

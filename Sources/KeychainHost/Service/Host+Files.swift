@@ -88,10 +88,14 @@ extension Host {
     public func presenceProof(
         for keychain: KeychainIdentifier, _ context: RequestContext
     ) throws(KeychainError) -> PresenceProof {
-        try visit(context, onToken: false) { visit throws(KeychainError) in
-            let file = try visit.session.file(keychain)
-            let hasSecret = if try file.cardBindings().isEmpty { try file.hasPassword } else { true }
-            guard hasSecret else { return .noSecret }
+        try visit(context, onToken: !keychain.isLocal) { visit throws(KeychainError) in
+            if keychain.isLocal {
+                let file = try visit.session.file(keychain)
+                let hasSecret = if try file.cardBindings().isEmpty { try file.hasPassword } else { true }
+                guard hasSecret else { return .noSecret }
+            } else {
+                _ = try visit.session.card(keychain)
+            }
             return visit.session.authentication.canConfirmPresence ? .possible : .nobodyToAsk
         }
     }
@@ -99,9 +103,13 @@ extension Host {
     public func confirmPresence(
         for keychain: KeychainIdentifier, _ context: RequestContext
     ) throws(KeychainError) {
-        try visit(context) { visit throws(KeychainError) in
-            try visit.session.file(keychain).confirmPresence(
-                use: visit.use("show that it is you"), authentication: visit.session.authentication)
+        try visit(context, onToken: keychain.isLocal ? nil : true) { visit throws(KeychainError) in
+            let (use, authentication) = (visit.use("show that it is you"), visit.session.authentication)
+            if keychain.isLocal {
+                try visit.session.file(keychain).confirmPresence(use: use, authentication: authentication)
+            } else {
+                try visit.session.card(keychain).verifyPIN(use: use, authentication: authentication)
+            }
         }
     }
 }

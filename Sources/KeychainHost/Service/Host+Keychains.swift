@@ -18,6 +18,17 @@ extension KeychainError {
 }
 
 extension KeychainSession {
+    /// The card that has an identifier.
+    ///
+    /// - Throws: `errSecParam` for the identifier of a file; `errSecNoSuchKeychain`.
+    func card(_ identifier: KeychainIdentifier) throws(KeychainError) -> TokenKeychain {
+        guard !identifier.isLocal else {
+            throw KeychainError(.param, "the keychain is a file, and not a card", remedy: "name a card")
+        }
+        guard let token = try keychain(identifier) as? TokenKeychain else { throw .noSuchKeychain(identifier) }
+        return token
+    }
+
     /// The one item of a reference.
     ///
     /// - Throws: `errSecItemNotFound`; for a damaged item or one whose card is not inserted, the error that says so.

@@ -306,12 +306,7 @@ public final class Host: KeychainService {
     ) throws(KeychainError) {
         try visit(context, onToken: true) { visit throws(KeychainError) in
             let authentication = visit.session.authentication
-            guard !keychain.isLocal else {
-                throw KeychainError(.param, "the keychain is a file, and not a card", remedy: "name a card")
-            }
-            guard let token = try visit.session.keychain(keychain) as? TokenKeychain else {
-                throw .noSuchKeychain(keychain)
-            }
+            let token = try visit.session.card(keychain)
             switch administration {
             case .changePIN: try token.change(.pin, authentication: authentication)
             case .changeUnblockingKey: try token.change(.unblockingKey, authentication: authentication)

@@ -175,4 +175,22 @@ import TokenKit
         try stage.service.confirmPresence(for: login, remembering)
         #expect(stage.person.requests.count == 2)
     }
+
+    @Test(arguments: ServiceRoute.allCases) func aCardIsPresentedThePINEachTime(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route, person: TypesInTurn("123456", "123456"))
+        let card = try stage.token
+        #expect(try stage.service.presenceProof(for: card, context) == .possible)
+        #expect(try stage.service.presenceProof(for: card, silent) == .nobodyToAsk)
+        for count in 1...2 {
+            try stage.service.confirmPresence(for: card, RequestContext(purpose: "verify it"))
+            #expect(stage.pinsSent == count)
+        }
+        #expect(stage.person.requests.map(\.use) == ["verify it", "verify it"])
+        #expect(throws: KeychainError(.interactionNotAllowed)) {
+            try stage.service.confirmPresence(for: card, silent)
+        }
+        #expect(throws: KeychainError(.noSuchKeychain)) {
+            try stage.service.confirmPresence(for: KeychainIdentifier(rawValue: "piv:none"), context)
+        }
+    }
 }
