@@ -141,7 +141,7 @@ enum MessageSamples {
             .vouching(for: local, with: [0x30, 0]), .askAhead(of: .change(of: keychain)),
             .askAhead(of: .reading(of: keychain)),
         ]
-        return requests
+        return requests + cardRequests
     }
 
     private static var tokenRequests: [HostRequest] {
@@ -308,6 +308,7 @@ enum MessageSamples {
         answers += tokens.map { .token($0) }
         answers += TokenFailure.allCases.map { .failed(KeychainError(.notLoggedIn, failure: $0)) }
         return try answers + answersAboutFiles(item, named, missing) + answersAboutKeys(item, missing)
+            + answersAboutCards(description, error)
     }
 
     private static func answersAboutKeys(_ item: Item, _ missing: [Missing]) -> [HostAnswer] {

@@ -204,6 +204,18 @@ extension HostAnswer: WireValue {
         case .vouching(let vouching):
             message.write(26 as UInt8)
             message.write(vouching)
+        case .drivers(let drivers):
+            message.write(27 as UInt8)
+            message.write(drivers)
+        case .cardSettings(let settings):
+            message.write(28 as UInt8)
+            message.write(settings)
+        case .card(let overview):
+            message.write(29 as UInt8)
+            message.write(overview)
+        case .dataObject(let content):
+            message.write(30 as UInt8)
+            message.write(content)
         }
     }
 
@@ -235,6 +247,10 @@ extension HostAnswer: WireValue {
         case 24: self = .token(try message.value())
         case 25: self = .keys(try message.value())
         case 26: self = .vouching(try message.value())
+        case 27: self = .drivers(try message.value())
+        case 28: self = .cardSettings(try message.value())
+        case 29: self = .card(try message.value())
+        case 30: self = .dataObject(try message.value())
         default: throw .malformed
         }
     }

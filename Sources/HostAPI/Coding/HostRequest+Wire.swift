@@ -156,6 +156,23 @@ extension HostRequest: WireValue {
             message.write(44 as UInt8)
             message.write(item)
             message.write(der)
+        case .drivers: message.write(45 as UInt8)
+        case .cardSettings(let parts, let domain):
+            message.write(46 as UInt8)
+            message.write(parts)
+            message.write(domain)
+        case .configureCards(let change, let domain):
+            message.write(47 as UInt8)
+            message.write(change)
+            message.write(domain)
+        case .card(let identifier, let parts):
+            message.write(48 as UInt8)
+            message.write(identifier)
+            message.write(parts)
+        case .dataObject(let name, let card):
+            message.write(49 as UInt8)
+            message.write(name)
+            message.write(card)
         }
     }
 
@@ -211,6 +228,11 @@ extension HostRequest: WireValue {
         case 42: self = .keys(try message.value())
         case 43: self = .askAhead(of: try message.value())
         case 44: self = .vouching(for: try message.value(), with: try message.bytes())
+        case 45: self = .drivers
+        case 46: self = .cardSettings(try message.value(), in: try message.optional())
+        case 47: self = .configureCards(try message.value(), in: try message.value())
+        case 48: self = .card(try message.value(), telling: try message.value())
+        case 49: self = .dataObject(try message.text(), of: try message.value())
         default: throw .malformed
         }
     }

@@ -31,4 +31,8 @@ public enum HostAnswer: Sendable, Equatable {
     case token(TokenDescription)
     case keys(Outcome<[KeyDescription]>)
     case vouching(Vouching)
+    case drivers([CardDriver])
+    case cardSettings(CardSettings)
+    case card(CardOverview)
+    case dataObject(CardDataContent)
 }

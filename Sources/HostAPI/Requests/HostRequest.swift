@@ -48,6 +48,11 @@ public enum HostRequest: Sendable, Equatable {
     case keys(KeyQuery)
     case askAhead(of: GuardedAction)
     case vouching(for: PersistentReference, with: [UInt8])
+    case drivers
+    case cardSettings(CardSettings.Parts, in: PreferencesDomain?)
+    case configureCards(CardSettings.Change, in: PreferencesDomain)
+    case card(KeychainIdentifier, telling: CardOverview.Parts)
+    case dataObject(String, of: KeychainIdentifier)
 }
 
 extension KeychainService {
@@ -107,6 +112,12 @@ extension KeychainService {
             case .keys(let query): return .keys(try keys(matching: query, context))
             case .askAhead(let action): try askAhead(of: action, context)
             case .vouching(let item, let der): return .vouching(try vouching(for: item, with: der, context))
+            case .drivers: return .drivers(try drivers(context))
+            case .cardSettings(let parts, let domain):
+                return .cardSettings(try cardSettings(parts, in: domain, context))
+            case .configureCards(let change, let domain): try configureCards(change, in: domain, context)
+            case .card(let identifier, let parts): return .card(try card(identifier, telling: parts, context))
+            case .dataObject(let name, let card): return .dataObject(try dataObject(name, of: card, context))
             }
             return .done
         } catch {

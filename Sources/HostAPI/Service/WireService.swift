@@ -22,7 +22,7 @@ package struct WireService: KeychainService {
         self.tellOfCancellation = tellOfCancellation
     }
 
-    private func send<Value>(
+    func send<Value>(
         _ request: HostRequest, _ context: RequestContext, _ value: (HostAnswer) -> Value?
     ) throws(KeychainError) -> Value {
         let answer = try exchange(request.message(context))

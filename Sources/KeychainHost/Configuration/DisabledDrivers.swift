@@ -23,8 +23,26 @@ extension KeychainPreferences {
         get throws(KeychainError) { try disabledDriversFile.read()?.names ?? [] }
     }
 
+    /// The drivers that one domain disables. Only the user's settings have any.
+    ///
+    /// - Throws: `errSecInvalidPrefsDomain` for ``PreferencesDomain/dynamic``.
+    func disabledDrivers(in domain: PreferencesDomain) throws(KeychainError) -> Set<String> {
+        guard domain == .user else {
+            _ = try file(of: domain)
+            return []
+        }
+        return try disabledDrivers
+    }
+
     /// Disables a driver, so that its cards are left alone, or enables it again.
-    public func setDriver(_ name: String, isDisabled: Bool) throws(KeychainError) {
+    ///
+    /// - Throws: `errSecInvalidPrefsDomain` for another domain than the user's.
+    public func setDriver(
+        _ name: String, isDisabled: Bool, in domain: PreferencesDomain = .user
+    ) throws(KeychainError) {
+        guard domain == .user else {
+            throw KeychainError(.invalidPreferencesDomain, "only a user disables drivers of cards")
+        }
         try disabledDriversFile.change { drivers throws(KeychainError) in
             if isDisabled { drivers.names.insert(name) } else { drivers.names.remove(name) }
         }

@@ -24,6 +24,9 @@ protocol HostedKeychains: Sendable {
     /// The settings that choose keychains.
     var preferences: KeychainPreferences { get }
 
+    /// The drivers of cards, with those that the user has disabled.
+    var allDrivers: [any TokenDriver] { get }
+
     /// The keychain in a file that the client names. It stays open, and its identifier means this file from now on.
     func open(_ path: String) throws(KeychainError) -> LocalKeychain
 

@@ -34,12 +34,7 @@ extension KeychainSession {
         switch try keychain(identifier) {
         case let file as LocalKeychain: return details(of: file)
         case let token as TokenKeychain:
-            let isMember = searchList.members.contains { $0 is TokenKeychain && $0.isIdentified(by: identifier) }
-            let modules = searchList.members.compactMap { $0 as? ModuleKeychain }
-            let module = isMember ? nil : modules.first { $0.part(identifiedBy: identifier) != nil }?.name
-            guard let description = try token.description(isCard: isMember, module: module) else {
-                throw .noSuchKeychain(identifier)
-            }
+            let description = try description(of: token, as: identifier)
             let others = modules.filter { module in
                 ((try? module.sharedReaders()) ?? []).contains { ModuleSlot.isReader($0, token.name) }
             }
@@ -47,6 +42,22 @@ extension KeychainSession {
         default: throw .noSuchKeychain(identifier)
         }
     }
+
+    /// A card or a module's token with its state.
+    ///
+    /// - Throws: `errSecNoSuchKeychain` where the card has been taken out.
+    func description(
+        of token: TokenKeychain, as identifier: KeychainIdentifier
+    ) throws(KeychainError) -> KeychainDescription {
+        let isMember = searchList.members.contains { $0 is TokenKeychain && $0.isIdentified(by: identifier) }
+        let module = isMember ? nil : modules.first { $0.part(identifiedBy: identifier) != nil }?.name
+        guard let description = try token.description(isCard: isMember, module: module) else {
+            throw .noSuchKeychain(identifier)
+        }
+        return description
+    }
+
+    private var modules: [ModuleKeychain] { searchList.members.compactMap { $0 as? ModuleKeychain } }
 
     func details(of file: LocalKeychain) -> KeychainDetails {
         KeychainDetails(description(of: file), settings: try? file.settings, unlocking: file.unlockingDetails)

@@ -13,6 +13,8 @@ public import TokenKit
 public final class ProcessKeychains: Sendable {
     public let preferences: KeychainPreferences
 
+    /// The drivers of cards, with those that the user has disabled.
+    let allDrivers: [any TokenDriver]
     private let drivers: [any TokenDriver]
     /// The error for which all cards are left alone: the setting that names the disabled drivers cannot be read.
     private let driversFailure: KeychainError?
@@ -63,11 +65,11 @@ public final class ProcessKeychains: Sendable {
         self.trace = trace
         self.waitsOnce = waitsOnce
         self.tellOfWait = tellOfWait
-        let all = drivers(
+        allDrivers = drivers(
             TokenCaches(in: preferences.directories, recalls: recalls) { preferences.effectiveProofBeforePIN })
         do throws(KeychainError) {
-            let disabled = try all.isEmpty ? [] : preferences.disabledDrivers
-            self.drivers = all.filter { !disabled.contains($0.name) }
+            let disabled = try allDrivers.isEmpty ? [] : preferences.disabledDrivers
+            self.drivers = allDrivers.filter { !disabled.contains($0.name) }
             driversFailure = nil
         } catch {
             (self.drivers, driversFailure) = ([], error)

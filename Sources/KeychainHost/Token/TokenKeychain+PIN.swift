@@ -15,6 +15,11 @@ extension TokenKeychain {
         try present { () throws(TokenError) in try slot.facts() }
     }
 
+    /// All objects of the card, with the errors of those that cannot be read.
+    func inventory() throws(KeychainError) -> TokenInventory {
+        try present { () throws(TokenError) in try slot.inventory(.all).inventory }
+    }
+
     /// Asks for the PIN and presents it.
     ///
     /// - Parameter use: completes "PIN to …".

@@ -53,4 +53,40 @@ import Testing
         #expect(try service.keychains(RequestContext()).found.first?.status.contains(.unlocked) == false)
         #expect(card.pinsSent == 1)
     }
+
+    @Test(arguments: ServiceRoute.allCases) func itsDriverTellsWhatItIsAndItsPIN(_ route: ServiceRoute) throws {
+        let service = service(route)
+        let badge = KeychainIdentifier(rawValue: "badge:12")
+        let drivers = try service.drivers(RequestContext())
+        #expect(drivers.map(\.name) == ["badge"])
+        #expect(drivers.first?.keyNames == ["door"])
+        #expect(drivers.first?.dataObjects.map(\.name) == ["holder", "code"])
+        let overview = try service.card(badge, telling: [.facts, .slots, .pin, .unblockingKey], RequestContext())
+        let parts: [String: CardFact.Plain] = ["count": .number(2), "doors": .list(["front", "back"])]
+        #expect(overview.facts == [CardFact("Doors", "front, back", parts: parts)])
+        #expect(overview.slots.map(\.label) == ["Door key"])
+        #expect(overview.slots.first?.key?.publicKey == card.publicKey.spki)
+        #expect(overview.slots.first?.certificate == nil)
+        #expect(try overview.pin?.get() == CardPIN(triesLeft: 3))
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func aDataObjectAsksForThePINWhereItWantsIt(_ route: ServiceRoute) throws {
+        let service = service(route)
+        let badge = KeychainIdentifier(rawValue: "badge:12")
+        let holder = try service.dataObject("holder", of: badge, RequestContext())
+        #expect(holder.bytes.secret.copiedBytes == Array(BadgeCard.holder.utf8))
+        #expect(try holder.facts.get() == [CardFact("Holder", "Ada", parts: ["holder": .text("Ada")])])
+        #expect(person.requests.isEmpty)
+        #expect(throws: KeychainError(.interactionNotAllowed)) {
+            try service.dataObject("code", of: badge, RequestContext(questions: .never))
+        }
+        let code = try service.dataObject("code", of: badge, RequestContext())
+        #expect(code.bytes.secret.copiedBytes == BadgeCard.code)
+        #expect(throws: KeychainError(.decode)) { try code.facts.get() }
+        #expect(person.requests.map(\.use) == ["read the Door Code"])
+        #expect(card.pinsSent == 1)
+        // The card counts the PIN, so that it is not asked for again.
+        #expect(try service.dataObject("code", of: badge, RequestContext()) == code)
+        #expect(card.pinsSent == 1)
+    }
 }

@@ -24,6 +24,7 @@ private struct FixedKeychains: HostedKeychains {
     }
 
     let preferences = KeychainPreferences()
+    let allDrivers: [any TokenDriver] = []
 
     func open(_ path: String) throws(KeychainError) -> LocalKeychain { try LocalKeychain.open(path) }
 

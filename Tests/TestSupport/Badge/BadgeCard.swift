@@ -7,9 +7,13 @@ import TokenKit
 ///
 ///     SELECT    00 A4 04 00, `BadgeCard.application`
 ///     READ KEY  80 CA 00 00 → the SubjectPublicKeyInfo
+///     READ      80 CA 00 01 → its holder's name; 80 CA 00 02 → the code of the door, after the PIN
 ///     VERIFY    00 20 00 00, the PIN
 ///     SIGN      80 88 00 00, a digest → ECDSA-Sig-Value
 public final class BadgeCard: Sendable {
+    public static let holder = "Ada"
+    /// The code of the door, which is no text.
+    public static let code: [UInt8] = [0xFF, 0x12]
     static let application: [UInt8] = [0xF0, 0x42, 0x41, 0x44, 0x47, 0x45]
 
     private struct State {
@@ -44,6 +48,9 @@ public final class BadgeCard: Sendable {
                 state.isVerified = false
                 return state.isSelected ? [0x90, 0x00] : [0x6A, 0x82]
             case _ where !state.isSelected: return [0x69, 0x85]
+            case (0x80, 0xCA) where command.p2 == 1: return Array(BadgeCard.holder.utf8) + [0x90, 0x00]
+            case (0x80, 0xCA) where command.p2 == 2:
+                return state.isVerified ? BadgeCard.code + [0x90, 0x00] : [0x69, 0x82]
             case (0x80, 0xCA): return publicKey.spki + [0x90, 0x00]
             case (0x00, 0x20): return verify(command.data, &state)
             case (0x80, 0x88):

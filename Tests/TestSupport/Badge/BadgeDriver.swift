@@ -5,8 +5,17 @@ import TokenKit
 /// A driver for ``BadgeCard`` as another project would write it, with TokenKit only.
 public struct BadgeDriver: TokenDriver {
     public let name = "badge"
+    public let keyNames = [BadgeToken.key]
+    public let dataObjects = [BadgeToken.holder, BadgeToken.code]
 
     public init() {}
+
+    public func facts(of data: TokenObjectID, content: [UInt8]) throws(TokenError) -> [TokenFact] {
+        guard let text = String(validating: content, as: UTF8.self) else {
+            throw TokenError(.malformed, "'\(data)' of the badge is no text")
+        }
+        return [TokenFact("Holder", text)]
+    }
 
     public func recognize(_ card: inout CardTransaction, atr: ATR) throws(TokenError) -> (any Token)? {
         try BadgeToken.select(&card) ? BadgeToken(epoch: card.epoch) : nil
@@ -19,6 +28,10 @@ struct BadgeToken: Token {
     var publicKey: [UInt8]?
 
     static let key = TokenObjectID("door")
+    static let holder = TokenDataObject(id: TokenObjectID("holder"), label: "Badge Holder", needsPIN: false)
+    static let code = TokenDataObject(id: TokenObjectID("code"), label: "Door Code", tag: "02", needsPIN: true)
+
+    let possibleData = [holder, code]
 
     let pinRules = PINRules(lengths: 4...4)
     var bindingKey: TokenObjectID? { nil }
@@ -68,7 +81,17 @@ struct BadgeToken: Token {
         return TokenInventory(objects: [TokenObject(id: BadgeToken.key, label: "Door key", key: key)])
     }
 
-    func facts(_ card: inout CardTransaction) throws(TokenError) -> [TokenFact] { [] }
+    func facts(_ card: inout CardTransaction) throws(TokenError) -> [TokenFact] {
+        [TokenFact("Doors", "front, back", parts: ["count": .number(2), "doors": .list(["front", "back"])])]
+    }
+
+    mutating func content(of data: TokenObjectID, _ card: inout CardTransaction) throws(TokenError) -> [UInt8]? {
+        guard let index = possibleData.firstIndex(where: { $0.id == data }) else { return nil }
+        let read = CommandAPDU(cla: 0x80, ins: 0xCA, p1: 0, p2: UInt8(index + 1), expectedLength: 256)
+        let response = try send(read, &card)
+        guard response.status == .success else { throw TokenError(.pinRequired, "the badge wants the PIN first") }
+        return response.data
+    }
 
     mutating func status(of pin: PINKind, _ card: inout CardTransaction) throws(TokenError) -> PINStatus {
         let status = try send(CommandAPDU(ins: 0x20, p1: 0, p2: 0), &card).status

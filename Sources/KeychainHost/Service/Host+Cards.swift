@@ -1,0 +1,185 @@
+public import HostAPI
+public import KeychainModel
+internal import SecureBytes
+internal import TokenKit
+
+// Requests about cards, their drivers and their settings.
+extension Host {
+    public func drivers(_ context: RequestContext) throws(KeychainError) -> [CardDriver] {
+        try requests.run(context) { _ throws(KeychainError) in
+            let disabled = try? keychains.preferences.disabledDrivers
+            return keychains.allDrivers.map { driver in
+                CardDriver(
+                    driver.name, isDisabled: disabled?.contains(driver.name) ?? true,
+                    keyNames: driver.keyNames.map(\.rawValue),
+                    dataObjects: driver.dataObjects.map { CardDataObject($0) })
+            }
+        }
+    }
+
+    public func cardSettings(
+        _ parts: CardSettings.Parts, in domain: PreferencesDomain?, _ context: RequestContext
+    ) throws(KeychainError) -> CardSettings {
+        try requests.run(context) { _ throws(KeychainError) in
+            let preferences = keychains.preferences
+            var settings = CardSettings()
+            if parts.contains(.pins) {
+                if let domain {
+                    settings.pinTimeout = try preferences.pinTimeout(in: domain)
+                    settings.provesBeforePIN = try preferences.provesBeforePIN(in: domain)
+                } else {
+                    settings.pinTimeout = try preferences.pinTimeout()
+                    settings.provesBeforePIN = try preferences.provesBeforePIN()
+                }
+            }
+            if parts.contains(.drivers) {
+                settings.disabledDrivers = try preferences.disabledDrivers(in: domain ?? .user).sorted()
+            }
+            return settings
+        }
+    }
+
+    public func configureCards(
+        _ change: CardSettings.Change, in domain: PreferencesDomain, _ context: RequestContext
+    ) throws(KeychainError) {
+        try requests.run(context) { _ throws(KeychainError) in
+            let preferences = keychains.preferences
+            switch change {
+            case .pinTimeout(let seconds): try preferences.setPINTimeout(seconds, in: domain)
+            case .provesBeforePIN(let proves): try preferences.setProvesBeforePIN(proves, in: domain)
+            case .driver(let name, let isDisabled):
+                try preferences.setDriver(name, isDisabled: isDisabled, in: domain)
+            }
+        }
+    }
+
+    public func card(
+        _ identifier: KeychainIdentifier, telling parts: CardOverview.Parts, _ context: RequestContext
+    ) throws(KeychainError) -> CardOverview {
+        try visit(context, onToken: true) { visit throws(KeychainError) in
+            let token = try visit.session.card(identifier)
+            let facts = parts.contains(.facts) ? try token.facts() : []
+            let inventory = parts.contains(.slots) ? try token.inventory() : TokenInventory()
+            // The description comes last: with the facts, some cards tell their version.
+            var overview = CardOverview(try visit.session.description(of: token, as: identifier))
+            overview.facts = facts.map { CardFact($0) }
+            overview.slots = inventory.objects.map { CardSlot($0) }
+            overview.failures = inventory.errors
+            // Asked first: if the card has metadata of it, the PIN's status comes from metadata as well.
+            if parts.contains(.unblockingKey) { overview.unblockingKey = token.state(of: .unblockingKey) }
+            if parts.contains(.pin) { overview.pin = token.state(of: .pin) }
+            return overview
+        }
+    }
+
+    public func dataObject(
+        _ name: String, of card: KeychainIdentifier, _ context: RequestContext
+    ) throws(KeychainError) -> CardDataContent {
+        try visit(context, onToken: true) { visit throws(KeychainError) in
+            let token = try visit.session.card(card)
+            let drivers = keychains.allDrivers
+            let own = drivers.first { card.rawValue.hasPrefix($0.name + ":") }
+            let object = ([own].compactMap(\.self) + drivers).lazy.flatMap(\.dataObjects).first {
+                $0.id.rawValue == name
+            }
+            guard let object else { throw KeychainError(.itemNotFound, "there is no data object '\(name)'") }
+            guard let own, own.dataObjects.contains(object), var content = try visit.content(of: object, on: token)
+            else {
+                throw KeychainError(.itemNotFound, "the card has no \(object.label)")
+            }
+            let facts: Result<[CardFact], KeychainError>
+            do throws(TokenError) {
+                facts = .success(try own.facts(of: object.id, content: content).map { CardFact($0) })
+            } catch {
+                facts = .failure(KeychainError(error))
+            }
+            return CardDataContent(
+                SharedSecret(Secret(consuming: &content)), of: CardDataObject(object), facts: facts)
+        }
+    }
+}
+
+extension Host.Visit {
+    /// The content of a data object of a card; nil for an absent one. Asks for the PIN where the card does not give the object without it.
+    fileprivate func content(
+        of object: TokenDataObject, on token: TokenKeychain
+    ) throws(KeychainError) -> [UInt8]? {
+        do throws(KeychainError) {
+            // Before the PIN is presented, some cards say that an object which needs it is absent.
+            if let content = try token.content(of: object.id) { return content }
+            guard object.needsPIN else { return nil }
+        } catch {
+            guard error.code == .notLoggedIn else { throw error }
+        }
+        try ticket.check()
+        try token.verifyPIN(use: use("read the \(object.label)"), authentication: session.authentication)
+        return try token.content(of: object.id)
+    }
+}
+
+extension TokenKeychain {
+    fileprivate func state(of kind: PINKind) -> Result<CardPIN, KeychainError> {
+        do throws(KeychainError) {
+            let status = try status(of: kind)
+            return .success(
+                CardPIN(triesLeft: status.triesLeft, maximumTries: status.maximumTries, isDefault: status.isDefault))
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+extension CardDataObject {
+    fileprivate init(_ object: TokenDataObject) {
+        self.init(object.id.rawValue, label: object.label, tag: object.tag, needsPIN: object.needsPIN)
+    }
+}
+
+extension CardFact {
+    fileprivate init(_ fact: TokenFact) {
+        let parts = fact.parts.mapValues { part -> Plain in
+            switch part {
+            case .text(let text): .text(text)
+            case .number(let number): .number(number)
+            case .list(let words): .list(words)
+            }
+        }
+        self.init(fact.name, fact.value, parts: parts)
+    }
+}
+
+extension CardSlot {
+    fileprivate init(_ object: TokenObject) {
+        let key = object.key.map { key in
+            Key(
+                publicKey: key.publicKey, pinPolicy: PINPolicy(key.pinPolicy),
+                touchPolicy: TouchPolicy(key.touchPolicy))
+        }
+        self.init(object.id.rawValue, label: object.label, key: key, certificate: object.certificate)
+    }
+}
+
+extension CardSlot.PINPolicy {
+    fileprivate init(_ policy: TokenKit.PINPolicy) {
+        self =
+            switch policy {
+            case .never: .never
+            case .once: .once
+            case .always: .always
+            case .other(let number): .other(number)
+            }
+    }
+}
+
+extension CardSlot.TouchPolicy {
+    /// Nil where the card does not tell.
+    fileprivate init?(_ policy: TokenKit.TouchPolicy) {
+        switch policy {
+        case .unknown: return nil
+        case .never: self = .never
+        case .always: self = .always
+        case .cached: self = .cached
+        case .other(let number): self = .other(number)
+        }
+    }
+}

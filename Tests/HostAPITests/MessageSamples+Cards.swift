@@ -1,0 +1,57 @@
+import KeychainModel
+import SecureBytes
+
+@testable import HostAPI
+
+extension MessageSamples {
+    private static let card = KeychainIdentifier(rawValue: "piv:0123")
+
+    static let cardRequests: [HostRequest] =
+        [
+            .drivers, .cardSettings(.all, in: nil), .cardSettings([], in: .system),
+            .configureCards(.pinTimeout(nil), in: .user), .configureCards(.pinTimeout(.max), in: .system),
+            .configureCards(.driver("piv", isDisabled: true), in: .dynamic), .card(card, telling: .all),
+            .card(card, telling: []), .dataObject("chuid", of: card), .dataObject("", of: card),
+        ] + [nil, false, true].map { .configureCards(.provesBeforePIN($0), in: .user) }
+
+    static func answersAboutCards(_ description: KeychainDescription, _ error: KeychainError) -> [HostAnswer] {
+        let objects = [
+            CardDataObject("chuid", label: "Ännchen", tag: "5FC102", needsPIN: false),
+            CardDataObject("", label: "", needsPIN: true),
+        ]
+        let facts = [
+            CardFact("Name", "Ännchen"),
+            CardFact("Parts", "", parts: ["b": .number(-1), "a": .text("ä"), "c": .list(["x", ""])]),
+        ]
+        let (pins, touches): ([CardSlot.PINPolicy], [CardSlot.TouchPolicy?]) = (
+            [.never, .once, .always, .other(.max)], [nil, .never, .always, .cached, .other(0)]
+        )
+        var overview = CardOverview(description)
+        overview.facts = facts
+        overview.slots =
+            [CardSlot("9A", label: "PIV Authentication", certificate: [0x30, 0]), CardSlot("", label: "")]
+            + pins.flatMap { pin in
+                touches.map { touch in
+                    let key = CardSlot.Key(publicKey: [0x30], pinPolicy: pin, touchPolicy: touch)
+                    return CardSlot("9C", label: "", key: key, certificate: [])
+                }
+            }
+        overview.failures = [error, error]
+        overview.pin = .success(CardPIN(triesLeft: 0, maximumTries: 3, isDefault: false))
+        overview.unblockingKey = .failure(error)
+        var other = CardOverview(description)
+        other.unblockingKey = .success(CardPIN(triesLeft: nil))
+        return [
+            .drivers([]),
+            .drivers([
+                CardDriver("piv", isDisabled: true, keyNames: ["9A", ""], dataObjects: objects),
+                CardDriver("badge", isDisabled: false),
+            ]),
+            .cardSettings(CardSettings()),
+            .cardSettings(CardSettings(pinTimeout: .max, provesBeforePIN: false, disabledDrivers: ["piv"])),
+            .card(CardOverview(description)), .card(overview), .card(other),
+            .dataObject(CardDataContent(secret("bytes"), of: objects[0], facts: .success(facts))),
+            .dataObject(CardDataContent(secret(""), of: objects[1], facts: .failure(error))),
+        ]
+    }
+}
