@@ -81,6 +81,16 @@ extension CommandKeychains {
     }
 }
 
+extension TokenKeychain {
+    /// The identifier of the inserted card.
+    var identifier: KeychainIdentifier {
+        get throws(KeychainError) {
+            guard let identity = try identity() else { throw .cardNotInserted(name) }
+            return KeychainIdentifier(identity.id)
+        }
+    }
+}
+
 /// The names of a listing's keychains: a file's name, a card's label.
 struct KeychainNames {
     private var names: [String: String] = [:]

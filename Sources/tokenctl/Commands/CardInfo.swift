@@ -1,9 +1,8 @@
-internal import KeychainModel
 internal import ArgumentParser
-internal import KeychainHost
+internal import HostAPI
+internal import KeychainModel
 internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 extension Card {
     struct Info: ParsableCommand {
@@ -35,9 +34,9 @@ extension Card {
                 case slot, name, key, subject, notBefore, notAfter, isValid, pinPolicy, touchPolicy
             }
 
-            init(_ object: TokenObject) {
+            init(_ object: CardSlot) {
                 let certificate = object.certificate.flatMap { try? Certificate(der: $0) }
-                (slot, name) = (object.id.rawValue, object.label)
+                (slot, name) = (object.name, object.label)
                 key = object.key.map { key in
                     (try? PublicKey(spki: key.publicKey).kind.description) ?? certificate?.publicKey?.kind.description
                         ?? "unknown"
@@ -47,7 +46,7 @@ extension Card {
                 isValid = certificate?.isValid(at: Clock.now)
                 validity = certificate?.validity(at: Clock.now)
                 pinPolicy = object.key?.pinPolicy.name
-                touchPolicy = object.key?.touchPolicy.name
+                touchPolicy = object.key?.touchPolicy?.name
             }
 
             var cells: [String] {
@@ -66,45 +65,37 @@ extension Card {
             let puk: Pin.Status.PINRow?
             let slots: [SlotRow]
             /// The card's further facts.
-            let facts: [String: TokenFact.Plain]
+            let facts: [String: CardFact.Plain]
         }
 
         func run() throws {
-            let token = try CommandKeychains(cards, locals: false).onlyCard()
-            let facts = try token.facts()
-            let inventory = try token.inventory()
-            for error in inventory.errors { Warnings.show("\(error)") }
-            let slots = inventory.objects.map(SlotRow.init)
-            guard let identity = try token.identity() else { return }
+            let session = try CommandKeychains(cards, locals: false)
+            var parts: CardOverview.Parts = [.facts, .slots]
+            if output.json { parts.formUnion([.pin, .unblockingKey]) }
+            let overview = try session.host.card(session.onlyCard().identifier, telling: parts, .silent)
+            for error in overview.failures { Warnings.show("\(error)") }
+            let (card, facts) = (overview.card, overview.facts)
+            let slots = overview.slots.map(SlotRow.init)
             guard output.json else {
-                let card = [TokenFact("Card", "\(identity.label) (\(identity.id))"), TokenFact("Reader", token.name)]
-                Listing.show(card + facts)
+                let names = [
+                    CardFact("Card", "\(card.name) (\(card.identifier))"), CardFact("Reader", card.location),
+                ]
+                Listing.show(names + facts)
                 if !slots.isEmpty { StandardOutput.line() }
                 return try Listing.show(slots, json: false)
             }
             try Listing.showJSON(
                 Report(
-                    token: identity.id.description, label: identity.label, model: identity.model,
-                    serialNumber: identity.serialNumber, version: identity.version, reader: token.name,
-                    pin: (try? token.status(of: .pin)).map { Pin.Status.PINRow(.pin, $0) },
-                    puk: (try? token.status(of: .unblockingKey)).map { Pin.Status.PINRow(.unblockingKey, $0) },
+                    token: card.identifier.rawValue, label: card.name, model: card.token?.model,
+                    serialNumber: card.token?.serialNumber, version: card.token?.version, reader: card.location,
+                    pin: (try? overview.pin?.get()).map { Pin.Status.PINRow(.pin, $0) },
+                    puk: (try? overview.unblockingKey?.get()).map { Pin.Status.PINRow(.unblockingKey, $0) },
                     slots: slots, facts: Listing.dictionary(facts)))
         }
     }
 }
 
-extension TokenKeychain {
-    /// All objects of the card, with the errors of those that cannot be read.
-    fileprivate func inventory() throws(KeychainError) -> TokenInventory {
-        do throws(TokenError) {
-            return try slot.inventory(.all).inventory
-        } catch {
-            throw KeychainError(error)
-        }
-    }
-}
-
-extension PINPolicy {
+extension CardSlot.PINPolicy {
     /// The name for people and programs.
     fileprivate var name: String {
         switch self {
@@ -116,11 +107,10 @@ extension PINPolicy {
     }
 }
 
-extension TouchPolicy {
-    /// The name for people and programs; nil where the card does not tell.
-    fileprivate var name: String? {
+extension CardSlot.TouchPolicy {
+    /// The name for people and programs.
+    fileprivate var name: String {
         switch self {
-        case .unknown: nil
         case .never: "never"
         case .always: "always"
         case .cached: "cached"

@@ -1,8 +1,8 @@
 internal import ArgumentParser
-internal import KeychainModel
+internal import HostAPI
 internal import KeychainHost
+internal import KeychainModel
 internal import SecureBytes
-internal import TokenKit
 
 extension Card {
     struct Pin: ParsableCommand {
@@ -11,28 +11,42 @@ extension Card {
             abstract: "Show, verify, change or unblock a card's PIN.",
             subcommands: [Status.self, VerifyPIN.self, Change.self, Unblock.self, Timeout.self, Proof.self])
 
+        /// The secrets of a card, by the names that people use.
+        enum Kind: String, Encodable {
+            case pin = "PIN"
+            case unblockingKey = "PUK"
+        }
+
         /// The change of a PIN, for programs.
         private struct Outcome: Encodable {
             enum Action: String, Encodable {
                 case verified, changed, unblocked
             }
 
-            let name: String
+            let name: Kind
             let outcome: Action
             let reader: String
-            let token: String?
-
-            init(_ kind: PINKind, _ outcome: Action, on card: TokenKeychain) throws {
-                (name, self.outcome, reader) = (kind.name, outcome, card.name)
-                token = try card.identity()?.id.description
-            }
+            let token: String
         }
 
-        private static func report(
-            _ sentence: String, _ outcome: @autoclosure () throws -> Outcome, _ output: OutputOptions
-        ) throws {
-            guard !output.json else { return try Listing.showJSON(outcome()) }
-            StandardOutput.line(sentence)
+        /// The only card, and the host that asks for its PIN.
+        private struct Subject {
+            let card: KeychainIdentifier
+            private let reader: String
+            let host: any KeychainService
+
+            init(_ cards: CardOptions, _ authentication: AuthenticationOptions) throws {
+                let session = try CommandKeychains(cards, locals: false)
+                let only = try session.onlyCard()
+                (card, reader) = (try only.identifier, only.name)
+                host = try authentication.host(
+                    session.process, accessGroups: .all, for: [cards.reader].compactMap { $0 })
+            }
+
+            func report(_ sentence: String, _ kind: Kind, _ action: Outcome.Action, _ output: OutputOptions) throws {
+                guard output.json else { return StandardOutput.line(sentence) }
+                try Listing.showJSON(Outcome(name: kind, outcome: action, reader: reader, token: card.rawValue))
+            }
         }
 
         struct Status: ParsableCommand {
@@ -45,18 +59,17 @@ extension Card {
 
             struct PINRow: Row {
                 static let columns = ["NAME", "TRIES LEFT", "OF", "STATE"]
-                let name: String
+                let name: Kind
                 let triesLeft: Int?
                 let maximumTries: Int?
                 /// Nil for a card that does not tell.
                 let isBlocked: Bool?
                 let isDefault: Bool?
 
-                init(_ kind: PINKind, _ status: PINStatus) {
-                    name = kind.name
-                    (triesLeft, maximumTries) = (status.triesLeft, status.maximumTries)
-                    isBlocked = status.triesLeft == nil ? nil : status.isBlocked
-                    isDefault = status.isDefault
+                init(_ kind: Kind, _ pin: CardPIN) {
+                    name = kind
+                    (triesLeft, maximumTries) = (pin.triesLeft, pin.maximumTries)
+                    (isBlocked, isDefault) = (pin.isBlocked, pin.isDefault)
                 }
 
                 var cells: [String] {
@@ -66,18 +79,20 @@ extension Card {
                         : isDefault == true
                             ? "still the one it was delivered with" : triesLeft == nil ? "unknown" : "ok"
                     return [
-                        name, triesLeft.map(String.init) ?? "unknown", maximumTries.map(String.init) ?? "unknown",
+                        name.rawValue, triesLeft.map(String.init) ?? "unknown",
+                        maximumTries.map(String.init) ?? "unknown",
                         state,
                     ]
                 }
             }
 
             func run() throws {
-                let token = try CommandKeychains(cards, locals: false).onlyCard()
-                // Asked first: if the card has metadata of it, the PIN's status comes from metadata as well.
-                let unblockingKey = try? token.status(of: .unblockingKey)
-                var rows = [PINRow(.pin, try token.status(of: .pin))]
-                if let unblockingKey { rows.append(PINRow(.unblockingKey, unblockingKey)) }
+                let session = try CommandKeychains(cards, locals: false)
+                let card = try session.onlyCard().identifier
+                let overview = try session.host.card(card, telling: [.pin, .unblockingKey], .silent)
+                var rows: [PINRow] = []
+                if let pin = try overview.pin?.get() { rows.append(PINRow(.pin, pin)) }
+                if let key = try? overview.unblockingKey?.get() { rows.append(PINRow(.unblockingKey, key)) }
                 try Listing.show(rows, json: output.json)
             }
         }
@@ -91,9 +106,9 @@ extension Card {
             @OptionGroup var authentication: AuthenticationOptions
 
             func run() throws {
-                let token = try CommandKeychains(cards, locals: false).onlyCard()
-                try token.verifyPIN(authentication: authentication.context(for: cards.reader))
-                try Pin.report("The PIN is right.", Outcome(.pin, .verified, on: token), output)
+                let subject = try Subject(cards, authentication)
+                try subject.host.confirmPresence(for: subject.card, authentication.request(to: "verify it"))
+                try subject.report("The PIN is right.", .pin, .verified, output)
             }
         }
 
@@ -110,10 +125,11 @@ extension Card {
             @OptionGroup var authentication: AuthenticationOptions
 
             func run() throws {
-                let kind: PINKind = puk ? .unblockingKey : .pin
-                let token = try CommandKeychains(cards, locals: false).onlyCard()
-                try token.change(kind, authentication: authentication.context(for: cards.reader))
-                try Pin.report("The \(kind.name) has been changed.", Outcome(kind, .changed, on: token), output)
+                let kind: Kind = puk ? .unblockingKey : .pin
+                let subject = try Subject(cards, authentication)
+                try subject.host.administer(
+                    subject.card, puk ? .changeUnblockingKey : .changePIN, authentication.request)
+                try subject.report("The \(kind.rawValue) has been changed.", kind, .changed, output)
             }
         }
 
@@ -127,9 +143,9 @@ extension Card {
             @OptionGroup var authentication: AuthenticationOptions
 
             func run() throws {
-                let token = try CommandKeychains(cards, locals: false).onlyCard()
-                try token.unblock(authentication: authentication.context(for: cards.reader))
-                try Pin.report("The PIN has been unblocked and set.", Outcome(.pin, .unblocked, on: token), output)
+                let subject = try Subject(cards, authentication)
+                try subject.host.administer(subject.card, .unblockPIN, authentication.request)
+                try subject.report("The PIN has been unblocked and set.", .pin, .unblocked, output)
             }
         }
 
@@ -158,12 +174,12 @@ extension Card {
             }
 
             func run() throws {
-                let preferences = KeychainPreferences.own
+                let host = try ProcessKeychains().host
                 if set {
-                    try preferences.setPINTimeout(seconds, in: domain.domain ?? .user)
+                    try host.configureCards(.pinTimeout(seconds), in: domain.domain ?? .user, .silent)
                     return try output.json ? Listing.showJSON(["seconds": seconds]) : ()
                 }
-                let time = try domain.domain.map { try preferences.pinTimeout(in: $0) } ?? preferences.pinTimeout()
+                let time = try host.cardSettings(.pins, in: domain.domain, .silent).pinTimeout
                 guard !output.json else { return try Listing.showJSON(["seconds": time]) }
                 StandardOutput.line(
                     time.map { "A PIN counts for \($0) seconds." } ?? "A PIN counts for as long as the card counts it.")
@@ -200,11 +216,12 @@ extension Card {
             }
 
             func run() throws {
-                let preferences = KeychainPreferences.own
-                if set { try preferences.setProvesBeforePIN(state.map { $0 == .on }, in: domain.domain ?? .user) }
-                let isOn =
-                    try domain.domain.map { try preferences.provesBeforePIN(in: $0) ?? false }
-                    ?? preferences.provesBeforePIN()
+                let host = try ProcessKeychains().host
+                if set {
+                    let change = CardSettings.Change.provesBeforePIN(state.map { $0 == .on })
+                    try host.configureCards(change, in: domain.domain ?? .user, .silent)
+                }
+                let isOn = try host.cardSettings(.pins, in: domain.domain, .silent).provesBeforePIN ?? false
                 guard !output.json else { return try Listing.showJSON(["proof": isOn]) }
                 guard !set else { return }
                 StandardOutput.line(

@@ -1,10 +1,10 @@
-internal import CryptokiNames
-internal import KeychainModel
 internal import ArgumentParser
+internal import CryptokiNames
+internal import HostAPI
 internal import KeychainHost
+internal import KeychainModel
 internal import PKCS11Driver
 internal import SecureBytes
-internal import TokenKit
 
 extension Card {
     struct Read: ParsableCommand {
@@ -43,8 +43,8 @@ extension Card {
             let title: String
             var cells: [String] { [name, tag, needsPIN ? "yes" : "no", title] }
 
-            init(_ object: TokenDataObject) {
-                name = object.id.rawValue
+            init(_ object: CardDataObject) {
+                name = object.name
                 tag = object.tag ?? ""
                 needsPIN = object.needsPIN
                 title = object.label
@@ -56,7 +56,7 @@ extension Card {
             let title: String
             let tag: String
             let content: String
-            let facts: [String: TokenFact.Plain]
+            let facts: [String: CardFact.Plain]
         }
 
         func validate() throws {
@@ -72,70 +72,50 @@ extension Card {
         }
 
         func run() throws {
-            guard let name else {
-                let objects = CardDrivers.all.flatMap(\.dataObjects)
-                return try Listing.show(objects.map(ContainerRow.init), json: output.json)
-            }
+            let process = try ProcessKeychains(cards)
+            let objects = try process.host.drivers(.silent).flatMap(\.dataObjects)
+            guard let name else { return try Listing.show(objects.map(ContainerRow.init), json: output.json) }
             let uri = try PKCS11URI(argument: name)
-            guard let (driver, object) = Read.object(named: name, uri) else {
+            guard let object = Read.object(named: name, uri, of: objects) else {
                 throw CommandError(
                     "there is no data object '\(uri?.description ?? name)'",
                     advice: "'tokenctl card read --list' names them")
             }
-            let token = try CommandKeychains(cards, keychains: uri == nil ? [] : [name], locals: false).onlyCard()
-            guard let content = try content(of: object, on: token) else {
-                throw KeychainError(.itemNotFound, "the card has no \(object.label)")
-            }
-            let facts: [TokenFact]
-            do throws(TokenError) { facts = try driver.facts(of: object.id, content: content) } catch {
-                guard hex || file != nil else { throw KeychainError(error) }
+            let session = try CommandKeychains(
+                cards, keychains: uri == nil ? [] : [name], locals: false, of: process)
+            let host = try authentication.host(process, accessGroups: .all, for: [cards.reader].compactMap { $0 })
+            let content = try host.dataObject(object.name, of: session.onlyCard().identifier, authentication.request)
+            let facts: [CardFact]
+            do throws(KeychainError) { facts = try content.facts.get() } catch {
+                guard hex || file != nil else { throw error }
                 facts = []
             }
-            try show(content, object, facts)
+            try show(content.bytes.secret, object, facts)
         }
 
-        /// The object with the name, or with a URI's label, which is its title in the PKCS#11 module, and its driver.
+        /// The object with the name, or with a URI's label, which is its title in the PKCS#11 module.
         private static func object(
-            named name: String, _ uri: PKCS11URI?
-        ) -> (driver: any TokenDriver, object: TokenDataObject)? {
-            let isMeant: (TokenDataObject) -> Bool
-            if let uri {
-                guard let label = uri.object.label, [nil, .data].contains(uri.object.kind) else { return nil }
-                isMeant = { label == PKCS11URI.Text($0.label) }
-            } else {
-                isMeant = { $0.id.rawValue == name.lowercased() }
-            }
-            return CardDrivers.all.lazy.compactMap { driver in
-                driver.dataObjects.first(where: isMeant).map { (driver, $0) }
-            }.first
+            named name: String, _ uri: PKCS11URI?, of objects: [CardDataObject]
+        ) -> CardDataObject? {
+            guard let uri else { return objects.first { $0.name == name.lowercased() } }
+            guard let label = uri.object.label, [nil, .data].contains(uri.object.kind) else { return nil }
+            return objects.first { label == PKCS11URI.Text($0.label) }
         }
 
-        private func content(of object: TokenDataObject, on token: TokenKeychain) throws -> [UInt8]? {
-            do throws(KeychainError) {
-                // Before the PIN is presented, some cards say that an object which needs it is absent.
-                if let content = try token.content(of: object.id) { return content }
-                guard object.needsPIN else { return nil }
-            } catch {
-                guard error.code == .notLoggedIn else { throw error }
-            }
-            try token.verifyPIN(
-                use: "read the \(object.label)", authentication: authentication.context(for: cards.reader))
-            return try token.content(of: object.id)
-        }
-
-        private func show(_ content: [UInt8], _ object: TokenDataObject, _ facts: [TokenFact]) throws {
+        private func show(_ content: borrowing Secret, _ object: CardDataObject, _ facts: [CardFact]) throws {
             if let file, !(output.json && file == "-") {
                 try Output(path: file).write(content, mode: 0o600)
                 guard output.json else { return }
             }
-            if hex, !output.json { return StandardOutput.line(Hex.encode(content)) }
+            let digits = Hex.encode(content.copied())
+            if hex, !output.json { return StandardOutput.line(digits) }
             if output.json {
                 return try Listing.showJSON(
                     Content(
-                        name: object.id.rawValue, title: object.label, tag: object.tag ?? "",
-                        content: Hex.encode(content), facts: Listing.dictionary(facts)))
+                        name: object.name, title: object.label, tag: object.tag ?? "",
+                        content: digits, facts: Listing.dictionary(facts)))
             }
-            facts.isEmpty ? StandardOutput.line(Hex.encode(content)) : Listing.show(facts)
+            facts.isEmpty ? StandardOutput.line(digits) : Listing.show(facts)
         }
     }
 }

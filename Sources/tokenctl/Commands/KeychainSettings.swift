@@ -78,11 +78,11 @@ struct ShowKeychainInfo: ParsableCommand {
             StandardError.line("Keychain \"\(name)\"\(sleep)\(interval)")
         }
         let facts = [
-            TokenFact("File", info.keychain), TokenFact("State", info.isUnlocked ? "unlocked" : "locked"),
-            TokenFact("Password", info.hasPassword.map { $0 ? "set" : "empty" } ?? "unknown"),
-            TokenFact("One guess costs", info.passwordCost?.text ?? "unknown"),
+            CardFact("File", info.keychain), CardFact("State", info.isUnlocked ? "unlocked" : "locked"),
+            CardFact("Password", info.hasPassword.map { $0 ? "set" : "empty" } ?? "unknown"),
+            CardFact("One guess costs", info.passwordCost?.text ?? "unknown"),
         ]
-        Listing.show(facts + (info.cards ?? []).map { TokenFact("Opened by", "\($0.card) (\($0.token))") })
+        Listing.show(facts + (info.cards ?? []).map { CardFact("Opened by", "\($0.card) (\($0.token))") })
     }
 
     private static func text(of interval: UInt32?) -> String {
@@ -92,8 +92,8 @@ struct ShowKeychainInfo: ParsableCommand {
     private func show(_ info: KeychainInfo, reader: String) {
         StandardError.line("Keychain \"\(info.keychain)\"\(ShowKeychainInfo.text(of: info.lockInterval))")
         Listing.show([
-            TokenFact("Reader", reader), TokenFact("State", info.isUnlocked ? "PIN presented" : "locked"),
-            TokenFact("PIN tries left", info.triesLeft.map { String($0) } ?? "unknown"),
+            CardFact("Reader", reader), CardFact("State", info.isUnlocked ? "PIN presented" : "locked"),
+            CardFact("PIN tries left", info.triesLeft.map { String($0) } ?? "unknown"),
         ])
     }
 }

@@ -1,6 +1,7 @@
 internal import ArgumentParser
+internal import HostAPI
 internal import KeychainHost
-internal import TokenKit
+internal import KeychainModel
 
 struct Smartcards: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -33,22 +34,23 @@ struct Smartcards: ParsableCommand {
         }
 
         func run() throws {
-            let preferences = KeychainPreferences.own
+            let host = try ProcessKeychains().host
             if let name = enabled ?? disabled {
-                try preferences.setDriver(Token.known(name), isDisabled: disabled != nil)
+                try Token.check(name, host)
+                try host.configureCards(.driver(name, isDisabled: disabled != nil), in: .user, .silent)
                 guard output.json else { return }
             }
-            let names = try preferences.disabledDrivers.sorted()
+            let names = try host.cardSettings(.drivers, in: nil, .silent).disabledDrivers
             guard !output.json else { return try Listing.showJSON(names) }
             for name in names { StandardOutput.line("\"\(name)\"", isIndented: true) }
         }
 
-        private static func known(_ name: String) throws -> String {
-            let names = CardDrivers.names
+        /// - Throws: where the host has no driver of the name.
+        private static func check(_ name: String, _ host: any KeychainService) throws {
+            let names = try host.drivers(.silent).map(\.name)
             guard names.contains(name) else {
                 throw CommandError("there is no driver '\(name)'", advice: "there is \(names.joined(separator: ", "))")
             }
-            return name
         }
     }
 }

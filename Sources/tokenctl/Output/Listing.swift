@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import HostAPI
 internal import SecureBytes
-internal import TokenKit
 
 /// A line of a listing: cells for people, keys for programs.
 protocol Row: Encodable {
@@ -42,7 +42,7 @@ enum Listing {
     private static let gap = "  "
 
     /// Prints a card's facts, a line each, or several on a terminal that is too narrow for one.
-    static func show(_ facts: [TokenFact]) {
+    static func show(_ facts: [CardFact]) {
         let width = facts.map(\.name.count).max() ?? 0
         let margin = String(repeating: " ", count: width + 1) + gap
         for fact in facts {
@@ -55,7 +55,7 @@ enum Listing {
     }
 
     /// The facts for programs. Lists of the same key are joined; of other values the first is taken.
-    static func dictionary(_ facts: [TokenFact]) -> [String: TokenFact.Plain] {
+    static func dictionary(_ facts: [CardFact]) -> [String: CardFact.Plain] {
         facts.reduce(into: [:]) { all, fact in
             all.merge(fact.parts) { first, next in
                 guard case (.list(let words), .list(let more)) = (first, next) else { return first }
