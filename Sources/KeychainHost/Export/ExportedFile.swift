@@ -42,19 +42,17 @@ struct ExportedFile {
             return .joining([armored(CertificateSet.encode(certificates.map(\.certificate)), "PKCS7")])
         case .pkcs12: return .joining([armored(try pkcs12(), "PKCS12")])
         case .pemSequence:
-            let keys = try privateKeysInPEM(request.passphrase == .none ? nil : passphraseIfNeeded())
+            let keys = try request.passphrase == .none ? plainKeysInPEM() : encryptedKeysInPEM()
             return .joining([certificatesInPEM, publicKeysInPEM] + keys)
         case .openssl:
             try requireKeys(request.isArmored ? .max : 1)
-            if request.isArmored { return .joining([publicKeysInPEM] + (try privateKeysInPEM(nil))) }
+            if request.isArmored { return .joining([publicKeysInPEM] + (try plainKeysInPEM())) }
             guard let key = privateKeys.first else { return .joining(publicKeys.map { .plain($0.key.spki) }) }
             return try plainEncoding(key.key, inPEM: false)
         case .pkcs8:
             try requireKeys(request.isArmored ? .max : 1)
             try require(publicKeys.isEmpty, "a public key is not encrypted")
-            let passphrase = try passphrase()
-            if request.isArmored { return .joining(try privateKeysInPEM(passphrase)) }
-            return .joining([.plain(try encryptedPKCS8(privateKeys[0].key, passphrase))])
+            return .joining(try request.isArmored ? encryptedKeysInPEM() : encryptedKeys().map { .plain($0) })
         case .openssh:
             try requireKeys(.max)
             return try openSSH()
@@ -74,22 +72,31 @@ struct ExportedFile {
         try require(publicKeys.count + privateKeys.count <= most, "several keys in this format need PEM")
     }
 
-    // MARK: Passphrase
+    // MARK: Private keys to be encrypted
 
-    private func passphrase() throws(KeychainError) -> SharedSecret {
-        switch request.passphrase {
-        case .given(let passphrase): return passphrase
-        case .asked:
-            return SharedSecret(try prompter.askForAnother(PromptRequest(.newPassword, subject: request.subject)))
-        case .none:
+    private typealias NamedKey = (key: PrivateKey, name: String?)
+
+    /// The private keys and their passphrase. The keys are read first: for one that cannot leave its keychain, no passphrase is chosen.
+    private func keysAndPassphrase() throws(KeychainError) -> (keys: [NamedKey], passphrase: SharedSecret) {
+        guard request.passphrase != .none else {
             throw KeychainError(
                 .passphraseRequired, "private keys are exported in this format only under a passphrase",
                 remedy: "give one")
         }
+        var keys: [NamedKey] = []
+        for (key, name) in privateKeys { keys.append((try privateKey(key, true), name)) }
+        if case .given(let passphrase) = request.passphrase { return (keys, passphrase) }
+        let question = PromptRequest(.newPassword, subject: request.subject)
+        return (keys, SharedSecret(try prompter.askForAnother(question)))
     }
 
-    private func passphraseIfNeeded() throws(KeychainError) -> SharedSecret? {
-        privateKeys.isEmpty ? nil : try passphrase()
+    /// The private keys in encrypted PKCS #8.
+    private func encryptedKeys() throws(KeychainError) -> [[UInt8]] {
+        guard !privateKeys.isEmpty else { return [] }
+        let (keys, passphrase) = try keysAndPassphrase()
+        return try KeychainError.mapping { () throws(CryptoError) in
+            try keys.map { (key) throws(CryptoError) in try key.key.encryptedPKCS8(password: passphrase.secret) }
+        }
     }
 
     // MARK: The formats
@@ -104,25 +111,14 @@ struct ExportedFile {
         .plain(Array(publicKeys.map { PEM.encode($0.key.spki, label: "PUBLIC KEY") }.joined().utf8))
     }
 
-    /// - Parameter passphrase: nil for keys that are not encrypted.
-    private func privateKeysInPEM(_ passphrase: SharedSecret?) throws(KeychainError) -> [SharedSecret] {
-        var texts: [SharedSecret] = []
-        for (key, _) in privateKeys {
-            if let passphrase {
-                let der = try encryptedPKCS8(key, passphrase)
-                texts.append(.plain(Array(PEM.encode(der, label: "ENCRYPTED PRIVATE KEY").utf8)))
-            } else {
-                texts.append(SharedSecret(try plainEncoding(key, inPEM: true)))
-            }
-        }
-        return texts
+    private func encryptedKeysInPEM() throws(KeychainError) -> [SharedSecret] {
+        try encryptedKeys().map { .plain(Array(PEM.encode($0, label: "ENCRYPTED PRIVATE KEY").utf8)) }
     }
 
-    private func encryptedPKCS8(_ key: KeyRequest.Key, _ passphrase: SharedSecret) throws(KeychainError) -> [UInt8] {
-        let key = try privateKey(key, true)
-        return try KeychainError.mapping { () throws(CryptoError) in
-            try key.encryptedPKCS8(password: passphrase.secret)
-        }
+    private func plainKeysInPEM() throws(KeychainError) -> [SharedSecret] {
+        var texts: [SharedSecret] = []
+        for (key, _) in privateKeys { texts.append(SharedSecret(try plainEncoding(key, inPEM: true))) }
+        return texts
     }
 
     /// PKCS #1 for an RSA key, SEC 1 for an EC key, PKCS #8 for others: OpenSSL's first format for each.
@@ -148,9 +144,9 @@ struct ExportedFile {
             }
             texts.append(.plain(Array(line.utf8)))
         }
-        guard let passphrase = try passphraseIfNeeded() else { return .joining(texts) }
-        for (key, name) in privateKeys {
-            let key = try privateKey(key, true)
+        guard !privateKeys.isEmpty else { return .joining(texts) }
+        let (keys, passphrase) = try keysAndPassphrase()
+        for (key, name) in keys {
             let text = try KeychainError.mapping { () throws(CryptoError) -> Secret in
                 try key.encryptedOpenSSH(comment: name ?? "", password: passphrase.secret)
             }
@@ -163,22 +159,23 @@ struct ExportedFile {
     private func pkcs12() throws(KeychainError) -> [UInt8] {
         try require(publicKeys.isEmpty, "a public key goes into PKCS #12 only with its certificate")
         try require(!privateKeys.isEmpty, "PKCS #12 is written for private keys and their certificates")
-        let passphrase = try passphrase()
-        var chain = certificates.map(\.certificate)
+        let (keys, passphrase) = try keysAndPassphrase()
+        var chain = certificates
         var identities: [PKCS12.Identity] = []
-        for (key, _) in privateKeys {
-            let key = try privateKey(key, true)
-            guard let own = certificates.first(where: { $0.certificate.keyHash == key.publicKey.keyHash }) else {
+        for (key, _) in keys {
+            let isOwn = { (certificate: Certificate) in certificate.keyHash == key.publicKey.keyHash }
+            // A key that is given for each of its certificates goes with one after the other.
+            let next = chain.firstIndex { isOwn($0.certificate) }.map { chain.remove(at: $0) }
+            guard let own = next ?? certificates.first(where: { isOwn($0.certificate) }) else {
                 throw KeychainError(.param, "a private key goes into PKCS #12 only with its certificate")
             }
-            chain.removeAll { $0 == own.certificate }
             identities.append(
                 try KeychainError.mapping { () throws(CryptoError) in
                     try PKCS12.Identity(key, own.certificate, friendlyName: own.name)
                 })
         }
         return try KeychainError.mapping { () throws(CryptoError) in
-            try PKCS12.create(identities, chain: chain, password: passphrase.secret)
+            try PKCS12.create(identities, chain: chain.map(\.certificate), password: passphrase.secret)
         }
     }
 }

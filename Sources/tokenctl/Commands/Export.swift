@@ -2,8 +2,8 @@ internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
-internal import Glibc
 internal import KeychainHost
+internal import Glibc
 internal import PKCS11Driver
 internal import SecureBytes
 internal import SystemCrypto
@@ -173,44 +173,43 @@ struct Export: ParsableCommand {
 
     // MARK: Private keys and identities
 
-    private func privateKeys(
-        _ items: [Item], _ session: CommandKeychains, _ known: AuthenticationContext? = nil
-    ) throws -> [UInt8] {
+    private func privateKeys(_ items: [Item], _ session: CommandKeychains) throws -> [UInt8] {
         guard !items.isEmpty else { return [] }
-        let context = try known ?? authentication.context(session.process, for: keychain, cards.reader)
-        let keys = try items.map { (try privateKey($0, session, context), $0.label ?? "") }
-        let passphrase = try passphrase(for: "the exported keys", context)
-        var text: [UInt8] = []
-        for (key, label) in keys {
-            guard format != .openssh2 else {
-                let encrypted = try key.encryptedOpenSSH(comment: label, password: passphrase)
-                let bytes = encrypted.bytes
-                text += Array(copying: bytes)
-                continue
-            }
-            text += Array(
-                PEM.encode(try key.encryptedPKCS8(password: passphrase), label: "ENCRYPTED PRIVATE KEY").utf8)
-        }
-        return text
+        let keys = try items.map { ExportRequest.Object.privateKey(try Export.key($0), name: $0.label) }
+        return try file(of: keys, as: format == .openssh2 ? .openssh : .pemSequence, "the exported keys", session)
     }
 
     private func identities(_ session: CommandKeychains) throws -> [UInt8] {
         let all = session.reporting(
             try session.identities(matching: Query.all(.identity, commonName: name)))
         let named = try required(ObjectURIs(session).identities(all, namedBy: uris), "identity", session)
-        let context = try authentication.context(session.process, for: keychain, cards.reader)
         let exported = try canLeaveSome(named.map(\.key)) ? leaving(named) : named
         guard format != .pemseq else {
             let certificates = try exported.map { try $0.parsedCertificate().pem }
-            return try Array(certificates.joined().utf8) + privateKeys(exported.map(\.key), session, context)
+            return try Array(certificates.joined().utf8) + privateKeys(exported.map(\.key), session)
         }
-        let identities = try exported.map { identity in
-            try PKCS12.Identity(
-                privateKey(identity.key, session, context), identity.parsedCertificate(),
-                friendlyName: identity.certificate.label)
+        let objects = try exported.flatMap { identity -> [ExportRequest.Object] in
+            let certificate = try identity.parsedCertificate()
+            return [
+                .certificate(certificate, name: identity.certificate.label), .privateKey(try Export.key(identity.key)),
+            ]
         }
-        let subject = identities.count == 1 ? "the exported identity" : "the \(identities.count) exported identities"
-        return armor(try PKCS12.create(identities, password: passphrase(for: subject, context)), "PKCS12")
+        let subject = exported.count == 1 ? "the exported identity" : "the \(exported.count) exported identities"
+        return try file(of: objects, as: .pkcs12, subject, session)
+    }
+
+    /// - Parameter subject: the name of the objects in the question for a passphrase.
+    private func file(
+        of objects: [ExportRequest.Object], as format: ExportRequest.Format, _ subject: String,
+        _ session: CommandKeychains
+    ) throws -> [UInt8] {
+        var request = ExportRequest(objects, as: format)
+        request.isArmored = armored
+        request.passphrase = passphrase.map { .given(SharedSecret(SecretArgument.secret($0))) } ?? .asked
+        request.subject = subject
+        let host = try authentication.host(
+            session.process, accessGroups: .all, for: [keychain, cards.reader].compactMap { $0 })
+        return try host.exportFile(request, authentication.request).secret.copied()
     }
 
     /// Whether keys that cannot be exported may be left out: they were not asked for by name, and there are others.
@@ -236,11 +235,6 @@ struct Export: ParsableCommand {
 
     private func armor(_ der: [UInt8], _ label: String) -> [UInt8] {
         armored ? Array(PEM.encode(der, label: label).utf8) : der
-    }
-
-    private func passphrase(for subject: String, _ context: AuthenticationContext) throws -> Secret {
-        if let passphrase { return SecretArgument.secret(passphrase) }
-        return try context.askForAnother(PromptRequest(.newPassword, subject: subject))
     }
 
     /// The private keys, and the public ones whose private halves are not among them.
@@ -273,19 +267,15 @@ struct Export: ParsableCommand {
         }
         return usable
     }
-
-    private func privateKey(
-        _ item: Item, _ session: CommandKeychains, _ context: AuthenticationContext
-    ) throws -> PrivateKey {
-        let reason = Export.reasonToStay(item)
-        guard let keychain = session.local(of: item), reason == nil else {
-            throw KeychainError(.dataNotAvailable, "the key '\(item.objectName)' \(reason ?? "is in no keychain here")")
-        }
-        return try keychain.exportKey(item.reference, authentication: context)
-    }
 }
 
 extension Export {
+    /// - Throws: `errSecDataNotAvailable` for a private key that cannot be exported.
+    private static func key(_ item: Item) throws(KeychainError) -> KeyRequest.Key {
+        guard let reason = reasonToStay(item) else { return .item(item.reference) }
+        throw KeychainError(.dataNotAvailable, "the key '\(item.objectName)' \(reason)")
+    }
+
     /// The reason why a private key cannot be exported, to complete "the key …"; nil for a key that can be.
     private static func reasonToStay(_ key: Item) -> String? {
         if key.isOnToken { return "is on a card and never leaves it" }

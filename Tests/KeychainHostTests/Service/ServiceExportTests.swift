@@ -70,6 +70,43 @@ import Testing
         #expect(stage.person.requests.isEmpty)
     }
 
+    @Test(arguments: ServiceRoute.allCases) func noPassphraseIsChosenForAKeyThatStays(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route, person: TypesInTurn("secret"))
+        let onCard = ExportRequest.Object.privateKey(.item(try stage.identity().key.reference))
+        for format in [.pkcs12, .pemSequence, .pkcs8, .openssh] as [ExportRequest.Format] {
+            var request = ExportRequest([onCard], as: format)
+            request.passphrase = .asked
+            #expect(throws: KeychainError(.dataNotAvailable)) { try stage.service.exportFile(request, context) }
+        }
+        #expect(stage.person.requests.isEmpty)
+    }
+
+    /// The keychain's password is asked for before the passphrase, which nobody chooses in vain then.
+    @Test(arguments: ServiceRoute.allCases) func theKeychainOpensBeforeAPassphraseIsChosen(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route, person: TypesInTurn("p", "secret"))
+        let key = try item(stage)
+        stage.work.lock()
+        var request = ExportRequest([key], as: .pemSequence)
+        request.passphrase = .asked
+        #expect(try stage.service.exportFile(request, context).secret.count > 100)
+        #expect(stage.person.requests.map(\.purpose) == [.password, .newPassword])
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func aKeyGoesWithEachOfItsCertificates(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route)
+        let other = try CertificateBuilder(
+            commonName: "Al", publicKey: key.publicKey, notBefore: 1_600_000_000, notAfter: 4_000_000_000
+        ).selfSigned(by: key)
+        let key = try given()
+        let objects: [ExportRequest.Object] = [
+            .certificate(certificate, name: "first"), key, .certificate(other, name: "second"), key,
+        ]
+        let file = try stage.service.exportFile(request(objects, .pkcs12), context)
+        let bag = try PKCS12.parse(file.secret.copied(), password: .of("secret"))
+        #expect(bag.certificates == [certificate, other] && bag.keys.count == 1)
+        #expect(bag.friendlyNames[self.key.publicKey.keyHash] == "first")
+    }
+
     @Test(arguments: ServiceRoute.allCases) func aSensitiveKeyLeavesOnlyEncrypted(route: ServiceRoute) throws {
         let stage = try ServiceStage(route)
         let key = try item(stage, [.isSensitive: true])
