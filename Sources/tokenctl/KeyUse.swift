@@ -20,6 +20,15 @@ struct KeyUse {
         try host.perform(KeyRequest(operation, algorithm, with: key.reference), context)
     }
 
+    /// Encrypts for the holder of a key's private half.
+    func encrypt(
+        _ message: [UInt8], _ algorithm: KeyAlgorithm, for key: PublicKey
+    ) throws(KeychainError) -> [UInt8] {
+        let message = SharedSecret(Secret(copying: message.span))
+        let request = KeyRequest(.encrypt(message), algorithm, with: .given(GivenKey(try .publicKey(key))))
+        return try host.perform(request, context).secret.copied()
+    }
+
     /// Asks for the password of a locked keychain where a person can be asked.
     func vouching(for item: Item, with der: [UInt8]) throws(KeychainError) -> Vouching {
         try host.vouching(for: item.reference, with: der, context)

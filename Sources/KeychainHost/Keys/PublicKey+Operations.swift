@@ -66,7 +66,7 @@ extension PublicKey {
     }
 
     /// - Throws: `errSecParam` for an RSA ciphertext that is not as long as the modulus, RFC 8017 §7.
-    public func checkLength(ofCiphertext count: Int) throws(KeychainError) {
+    func checkLength(ofCiphertext count: Int) throws(KeychainError) {
         guard kind.isRSA, count != blockLength else { return }
         throw KeychainError(
             .param,

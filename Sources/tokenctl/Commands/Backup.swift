@@ -76,7 +76,8 @@ struct RestoreKeychain: ParsableCommand {
     func run() throws {
         // A file that is not there is told as for every other input.
         _ = try Input(backup)
-        let host = try authentication.host(ProcessKeychains(), for: [])
+        let session = try CommandKeychains(cards: false, locals: false)
+        let host = try authentication.host(session.process, for: [])
         let restored = try host.restoreKeychain(from: backup, as: keychain, password: nil, authentication.request)
         guard !output.json else { return try Listing.showJSON(KeychainRow(restored.keychain)) }
         StandardOutput.line(restored.keychain.location)

@@ -6,7 +6,6 @@ internal import KeychainHost
 internal import PKCS11Driver
 internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 struct AddCertificates: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -25,8 +24,8 @@ struct AddCertificates: ParsableCommand {
     func run() throws {
         let gaps = Gaps()
         let certificates = try files.map { file in (file, try CertificateFile.read(file, gaps: gaps)) }
-        let host = KeychainHost.Host(try ProcessKeychains(), accessGroups: .all)
-        let opened = try host.openKeychain(at: KeychainName.ofFile(keychain), .silent).keychain
+        let named = try NamedKeychain(file: keychain)
+        let (opened, host) = (named.description, try CommandKeychains(named.process, cards: false, locals: false).host)
         var added: [Item] = []
         var (hasFailed, hasOtherFailure) = (false, false)
         for (file, certificates) in certificates {
@@ -84,11 +83,19 @@ struct CertificateSelection: ParsableArguments {
     func session() throws -> CommandKeychains {
         for name in keychains {
             guard let noun = NamedKeychain.noun(ofCard: name) else { continue }
-            let token = try? CommandKeychains(keychains: [name], locals: false).eachToken { $1.label }.found.first
             throw KeychainError(
-                .readOnly, "'\(token ?? name)' is \(noun), which cannot be written to", remedy: "name a keychain file")
+                .readOnly,
+                "'\(CertificateSelection.label(ofCard: name) ?? name)' is \(noun), which cannot be written to",
+                remedy: "name a keychain file")
         }
         return try CommandKeychains(keychains: keychains, cards: false)
+    }
+
+    /// The label of the card that a name, an id or a URI means; nil where it is not inserted.
+    private static func label(ofCard name: String) -> String? {
+        guard let session = try? CommandKeychains(keychains: [name], locals: false) else { return nil }
+        let identifier = try? session.identifiers().found.first
+        return identifier.flatMap { try? session.host.keychain($0, .silent).keychain.name }
     }
 
     /// The only matching certificate in a local keychain. An exact name is preferred to one that contains it.
@@ -130,12 +137,12 @@ struct CertificateSelection: ParsableArguments {
     /// A certificate in a list of several: its title, SHA-1 and keychain.
     private static func listed(_ item: Item, in session: CommandKeychains) -> String {
         let hash = item.der.flatMap { try? Digest.hash($0, using: .sha1) }.map { " with the SHA-1 \(Hex.encode($0))" }
-        return "\(item.titleAsCertificate)\(hash ?? "") in '\(session.local(of: item)?.name ?? "")'"
+        return "\(item.titleAsCertificate)\(hash ?? "") in '\(KeychainNames(session)[item])'"
     }
 
     /// The message about a deleted certificate.
     static func deletion(of item: Item, in session: CommandKeychains) -> String {
-        "the certificate \(item.titleAsCertificate) in '\(session.local(of: item)?.name ?? "")'"
+        "the certificate \(item.titleAsCertificate) in '\(KeychainNames(session)[item])'"
     }
 
     private func matcher() throws -> (Item) throws -> Bool {
@@ -236,7 +243,7 @@ enum CertificateFile {
 extension Item {
     /// The title of a certificate, in quotation marks.
     fileprivate var titleAsCertificate: String {
-        return "'\(certificate?.title ?? anyName)'"
+        "'\(certificate?.title ?? anyName)'"
     }
 }
 

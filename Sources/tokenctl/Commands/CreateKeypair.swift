@@ -1,9 +1,7 @@
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
-internal import KeychainHost
 internal import SystemCrypto
-internal import TokenKit
 
 struct CreateKeypair: ParsableCommand, AttributeCommand {
     static let itemClass = ItemClass.key

@@ -1,5 +1,4 @@
 internal import KeychainModel
-internal import KeychainHost
 internal import HostAPI
 internal import ArgumentParser
 internal import SecureBytes
@@ -39,7 +38,7 @@ struct Encrypt: ParsableCommand {
         case .key(let key):
             try options.check(for: key.kind.description, isRSA: key.kind.isRSA)
             let message = try input.whole()
-            ciphertext = try key.encrypt(message.span, using: .encryption(options.algorithm))
+            ciphertext = try keys.encrypt(message, .encryption(options.algorithm), for: key)
         case .symmetric(let key):
             try options.check(for: key.keyType.symmetricName, isRSA: false)
             let message = try input.whole(limit: Input.maximumMessage)
@@ -81,7 +80,6 @@ struct Decrypt: ParsableCommand {
             let publicKey = try PublicKey(spki: key.publicKey)
             try options.check(for: publicKey.kind.description, isRSA: publicKey.kind.isRSA)
             let message = try input.whole()
-            try publicKey.checkLength(ofCiphertext: message.count)
             try write(keys.perform(.decrypt(message), .encryption(options.algorithm), with: key.item))
         case .symmetric(let key):
             try options.check(for: key.keyType.symmetricName, isRSA: false)

@@ -2,7 +2,6 @@ internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
 internal import FoundationEssentials
-internal import KeychainHost
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -167,18 +166,19 @@ struct VerifyCert: ParsableCommand {
 
     private func verdict() throws -> Verdict {
         let gaps = Gaps()
-        let trusted =
-            try roots.isEmpty ? TrustAnchors.system.roots() : roots.flatMap { try CertificateFile.read($0, gaps: gaps) }
+        let trusted = try roots.flatMap { try CertificateFile.read($0, gaps: gaps) }
         var chain = try certificates.flatMap { try CertificateFile.read($0, gaps: gaps) }
         // With roots alone, the first is checked against itself.
         if chain.isEmpty { chain = Array(trusted.prefix(1)) }
         guard let leaf = chain.first else { throw CommandError("there is no certificate to check") }
         if let reason = unfitness(of: leaf) { return Verdict(isTrusted: false, reason: reason) }
-        let outcome = try CertificateChain.verify(
-            leaf, intermediates: chain.dropFirst() + helpers(gaps), roots: trusted,
-            at: date?.seconds ?? Clock.now,
-            revocation: revocation())
-        switch outcome {
+        let session = try CommandKeychains(keychains: keychains, cards: false, locals: !noKeychains, gaps)
+        var request = ChainRequest(leaf, helpers: Array(chain.dropFirst()))
+        if noKeychains || !keychains.isEmpty { request.keychains = try session.identifiers(cards: false).found }
+        (request.anchors, request.trustsSystem) = (trusted, roots.isEmpty)
+        request.time = date?.seconds
+        request.revocation = try revocation()
+        switch session.reporting(try session.host.judge(request, .silent)) {
         case .trusted(let chain): return Verdict(isTrusted: true, chain: chain)
         case .untrusted(let reason, let depth):
             let whose = depth == 0 ? "" : ", of number \(depth) above it"
@@ -186,18 +186,18 @@ struct VerifyCert: ParsableCommand {
         }
     }
 
-    private func revocation() throws -> CertificateChain.Revocation? {
+    private func revocation() throws -> ChainRequest.Revocation? {
         guard !revocationLists.isEmpty else { return nil }
-        let lists = try revocationLists.flatMap { file in
+        let files = try revocationLists.map { file in
             let input = try Input(file)
-            let bytes = try input.whole(limit: 16 << 20)
-            do throws(CryptoError) {
-                return try CertificateRevocationList.all(in: bytes)
-            } catch {
+            var bytes = try input.whole(limit: 16 << 20)
+            // The host's error would not name the file.
+            do throws(CryptoError) { _ = try CertificateRevocationList.all(in: bytes) } catch {
                 throw CommandError("'\(input.name)' holds no revocation list that can be read", "\(error)")
             }
+            return SharedSecret(Secret(consuming: &bytes))
         }
-        return CertificateChain.Revocation(lists: lists, isRequired: checks.contains(.require))
+        return ChainRequest.Revocation(files: files, isRequired: checks.contains(.require))
     }
 
     /// The reason why the certificate is not for this use or name; nil where it is.
@@ -216,14 +216,5 @@ struct VerifyCert: ParsableCommand {
 
     private func isNamed(_ leaf: Certificate, _ name: String) -> Bool {
         policy == .smime || name.contains("@") ? leaf.isFor(email: name) : leaf.isFor(host: name)
-    }
-
-    /// The certificates of the keychains.
-    private func helpers(_ gaps: Gaps) throws -> [Certificate] {
-        guard !noKeychains else { return [] }
-        let session = try CommandKeychains(keychains: keychains, cards: false, gaps)
-        let found = session.reporting(
-            try session.items(matching: Query.all(.certificate, commonName: nil)))
-        return found.compactMap(\.certificate)
     }
 }
