@@ -275,7 +275,7 @@ let package = Package(
         .testTarget(
             name: "TokenctlTests",
             dependencies: [
-                "SecureBytes", "TokenKit", "tokenctl", "ItemDictionaries", "KeychainHost", "KeychainModel",
+                "SecureBytes", "TokenKit", "tokenctl", "HostAPI", "ItemDictionaries", "KeychainHost", "KeychainModel",
                 "MinimalExample",
                 "SystemCrypto",
                 "TestSupport", argumentParser,

@@ -13,6 +13,16 @@ public enum Environment {
         unsafe clinux_getenv(name).flatMap { unsafe String(validatingCString: $0) }
     }
 
+    /// Calls `body` with the bytes of a variable's value, which need not be UTF-8 and of which no copy is made; nil as for
+    /// ``variable(_:)``.
+    public static func withBytes<Result: ~Copyable, Failure>(
+        ofVariable name: String, _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        guard let text = unsafe clinux_getenv(name) else { return nil }
+        let bytes = unsafe UnsafeRawPointer(text).assumingMemoryBound(to: UInt8.self)
+        return try body(unsafe Span(_unsafeStart: bytes, count: strlen(text)))
+    }
+
     private static let withheld = Mutex<Set<String>>([])
 
     /// Keeps a variable from every program that is started from now on, such as one with a secret.

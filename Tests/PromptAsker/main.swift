@@ -1,7 +1,7 @@
 // Asks through a prompter and prints each answer or error on a line, for tests that need a process with its own terminal
 // or environment.
 //
-//     PromptAsker terminal|nobody|pinentry:PROGRAM|source:TEXT pin|newPIN|confirm|canAsk …
+//     PromptAsker terminal|nobody|pinentry:PROGRAM pin|newPIN|confirm|canAsk …
 
 import Glibc
 import HostAPI
@@ -16,7 +16,6 @@ func prompter(_ text: String) throws -> any Prompter {
     case "pinentry":
         return PinentryPrompter(
             program: parts[1], at: PromptPlace(terminal: getenv("ASKER_TTY").map { String(cString: $0) }))
-    case "source": return try SecretSource(parts[1])
     default: return NoPrompter()
     }
 }

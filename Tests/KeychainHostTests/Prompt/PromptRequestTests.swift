@@ -48,7 +48,6 @@ import Testing
         #expect(!NoPrompter().allowsPINPad)
         #expect(!AnswersByScript("123456").allowsPINPad)
         #expect(!FirstAvailablePrompter([NoPrompter()]).allowsPINPad)
-        #expect(try !SecretSource("fd:0").allowsPINPad)
     }
 
     @Test func theFirstThatCanAskIsAsked() throws {

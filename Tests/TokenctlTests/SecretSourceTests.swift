@@ -1,11 +1,11 @@
 import Foundation
 import HostAPI
+import KeychainModel
 import SecureBytes
 import TestSupport
 import Testing
 
-@testable import KeychainHost
-@testable import KeychainModel
+@testable import tokenctl
 
 @Suite struct SecretSourceTests {
     private let folder: TemporaryFolder
@@ -22,12 +22,12 @@ import Testing
     }
 
     private func answers(_ source: SecretSource, _ count: Int) throws -> [String] {
-        try (0..<count).map { _ in String(decoding: try source.ask(request).copiedBytes, as: UTF8.self) }
+        try (0..<count).map { _ in String(decoding: try source.ask(request).copied(), as: UTF8.self) }
     }
 
     /// Answers to questions for secrets other than the keychain's.
     private func others(_ source: SecretSource, _ count: Int) throws -> [String] {
-        try (0..<count).map { _ in String(decoding: try source.askForAnother(request).copiedBytes, as: UTF8.self) }
+        try (0..<count).map { _ in String(decoding: try source.askForAnother(request).copied(), as: UTF8.self) }
     }
 
     @Test(arguments: [
@@ -129,20 +129,29 @@ import Testing
     }
 
     @Test(arguments: [
-        ("123456", ["123456", "error -25308"]), ("1\n22\n", ["1", "22", "error -25308"]),
-        ("1\n\n3", ["1", "", "3", "error -25308"]), ("", ["", "error -25308"]),
-        (String(repeating: "1", count: 4097), [String(repeating: "1", count: 4097), "error -25308"]),
+        ("123456", ["123456"]), ("1\n22\n", ["1", "22"]), ("1\n\n3", ["1", "", "3"]), ("", [""]),
+        (String(repeating: "1", count: 4097), [String(repeating: "1", count: 4097)]),
     ])
-    func aVariableAnswersLineByLine(value: String, expected: [String]) throws {
-        let questions = expected.map { _ in "pin" }
-        let asker = try AskerProcess(["source:env:ASKER_PIN"] + questions, environment: ["ASKER_PIN": value])
-        let lines = expected.map { $0.hasPrefix("error") ? $0 : Hex.encode(Array($0.utf8)) }
-        #expect(try asker.finish().answers == lines)
+    func aVariableAnswersLineByLine(value: String, lines: [String]) throws {
+        let name = "TOKENKIT_TEST_\(UInt64.random(in: 1...UInt64.max))"
+        setenv(name, value, 1)
+        defer { unsetenv(name) }
+        let source = try SecretSource("env:\(name)")
+        #expect(try answers(source, lines.count) == lines)
+        #expect(throws: KeychainError(.interactionNotAllowed)) { _ = try source.ask(request).count }
     }
 
-    @Test func standardInputIsADescriptorToo() throws {
-        let asker = try AskerProcess(["source:fd:0", "pin", "pin", "confirm"], input: file("11\ny\n"))
-        #expect(try asker.finish().answers == ["3131", "79", "no"])
+    @Test func aDescriptorAgreesToNothing() throws {
+        let descriptor = open(try file("11\ny\n"), O_RDONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        let source = try SecretSource("fd:\(descriptor)")
+        #expect(try answers(source, 2) == ["11", "y"])
+        #expect(try !source.confirm("Really?"))
+    }
+
+    /// The reader's keypad is not used where a script has the answer.
+    @Test func noPersonTypesOnTheReader() throws {
+        #expect(try !SecretSource("fd:0").allowsPINPad)
     }
 
     @Test func manyQuestionsAtOnceShareNoLine() async throws {
@@ -151,7 +160,7 @@ import Testing
         let request = request
         let found = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in lines {
-                group.addTask { String(decoding: try source.ask(request).copiedBytes, as: UTF8.self) }
+                group.addTask { String(decoding: try source.ask(request).copied(), as: UTF8.self) }
             }
             return try await group.reduce(into: Set<String>()) { $0.insert($1) }
         }

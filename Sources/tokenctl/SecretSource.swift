@@ -1,16 +1,16 @@
-public import HostAPI
-public import KeychainModel
-internal import CLinux
 internal import Glibc
+internal import HostAPI
+internal import KeychainHost
+internal import KeychainModel
 internal import Platform
-public import SecureBytes
+internal import SecureBytes
 internal import Synchronization
 
 /// Answers questions from a file descriptor, a file or the environment, a line each: for scripts. Lines end with a line
 /// feed, or with a carriage return and a line feed.
 ///
 /// No line ever agrees to spend the last try.
-public final class SecretSource: Prompter {
+final class SecretSource: Prompter {
     /// The maximum length of one answer in bytes: secrets to be stored may come from here as well.
     static let maximumLength = Limits.secret
 
@@ -40,7 +40,7 @@ public final class SecretSource: Prompter {
     ///   - alternative: other ways to give the answers that the source lacks.
     ///   - isOpen: whether a descriptor may be used.
     /// - Throws: `errSecParam` for another form, a file that cannot be read, or one that others may read.
-    public init(
+    init(
         _ text: String, alternative: String? = nil, isOpen: (Int32) -> Bool = SecretSource.isOpen
     ) throws(KeychainError) {
         self.alternative = alternative ?? "give all answers in it, a line each"
@@ -56,7 +56,7 @@ public final class SecretSource: Prompter {
         case ("file", let path):
             origin = .file(try SecretSource.open(path))
         case ("env", let name):
-            guard unsafe clinux_getenv(name) != nil else {
+            guard Environment.withBytes(ofVariable: name, { _ in true }) != nil else {
                 throw KeychainError(.param, "the environment has no variable '\(name)'", key: "pin-source")
             }
             origin = .environment(name)
@@ -69,7 +69,7 @@ public final class SecretSource: Prompter {
 
     /// Hides a source from every program that is started from now on: descriptors are never inherited, a variable would
     /// be.
-    public static func withhold(_ text: String) {
+    static func withhold(_ text: String) {
         guard text.hasPrefix("env:") else { return }
         Environment.withhold(String(text.dropFirst("env:".count)))
     }
@@ -79,16 +79,16 @@ public final class SecretSource: Prompter {
     }
 
     /// Whether the descriptor is open in this process.
-    public static func isOpen(_ descriptor: Int32) -> Bool { fcntl(descriptor, F_GETFD) != -1 }
+    static func isOpen(_ descriptor: Int32) -> Bool { fcntl(descriptor, F_GETFD) != -1 }
 
-    public var canAsk: Bool { true }
-    public var canAskAgain: Bool { false }
-    public let alternative: String
+    var canAsk: Bool { true }
+    var canAskAgain: Bool { false }
+    let alternative: String
 
     /// The next line, or the first where it was kept.
     ///
     /// - Throws: `errSecInteractionNotAllowed` when there is none, `errSecDataTooLarge` for one that is too long.
-    public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+    func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
         try lines.withLock { (lines) throws(KeychainError) in
             guard let first = lines.first else { return try next(&lines, for: request) }
             lines.first = nil
@@ -100,7 +100,7 @@ public final class SecretSource: Prompter {
     /// depend on whether the keychain is locked.
     ///
     /// - Throws: as ``ask(_:)``.
-    public func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret {
+    func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret {
         try lines.withLock { (lines) throws(KeychainError) in
             if lines.count == 0 { lines.first = SharedSecret(try next(&lines, for: SecretSource.ofKeychain)) }
             return try next(&lines, for: request)
@@ -126,10 +126,10 @@ public final class SecretSource: Prompter {
         return answer
     }
 
-    public func confirm(_ question: String) throws(KeychainError) -> Bool { false }
+    func confirm(_ question: String) throws(KeychainError) -> Bool { false }
 
     /// Messages go to the terminal, where a person may be: a touch cannot come from a file.
-    public func tell(_ message: String) { TerminalPrompter().tell(message) }
+    func tell(_ message: String) { TerminalPrompter().tell(message) }
 
     private static func open(_ path: String) throws(KeychainError) -> Int32 {
         let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC)
@@ -185,23 +185,24 @@ public final class SecretSource: Prompter {
 
     /// - Parameter number: 0 for the first line.
     private static func line(_ number: Int, ofVariable name: String) throws(KeychainError) -> Secret? {
-        guard let text = unsafe clinux_getenv(name) else { return nil }
-        var bytes = unsafe UnsafeBufferPointer(start: text, count: strlen(text))[...]
-        for _ in 0..<number {
-            guard let end = unsafe bytes.firstIndex(of: CChar(bitPattern: lineFeed)) else { return nil }
-            unsafe bytes = bytes[(end + 1)...]
+        let line = try Environment.withBytes(ofVariable: name) { (value) throws(KeychainError) -> Secret? in
+            func end(from start: Int) -> Int? { (start..<value.count).first { value[$0] == lineFeed } }
+            var start = 0
+            for _ in 0..<number {
+                guard let feed = end(from: start) else { return nil }
+                start = feed + 1
+            }
+            // A line feed at the end begins no further line.
+            if start == value.count, number > 0 { return nil }
+            var line = value.extracting(start..<(end(from: start) ?? value.count))
+            let isFed = start + line.count < value.count
+            if isFed, line.count > 0, line[line.count - 1] == carriageReturn { line = line.extracting(droppingLast: 1) }
+            guard line.count <= maximumLength else { throw overlong }
+            return Secret(copying: line)
         }
-        // A line feed at the end begins no further line.
-        if unsafe bytes.isEmpty, number > 0 { return nil }
-        var line = unsafe bytes
-        if let end = unsafe bytes.firstIndex(of: CChar(bitPattern: lineFeed)) {
-            unsafe line = bytes[..<end]
-            if unsafe line.last == CChar(bitPattern: carriageReturn) { unsafe line.removeLast() }
-        }
-        let count = unsafe line.count
-        guard count <= maximumLength else { throw overlong }
-        return Secret(capacity: count) { output in
-            for index in unsafe line.indices { unsafe output.append(UInt8(bitPattern: line[index])) }
+        switch consume line {
+        case .some(let line): return line
+        case .none: return nil
         }
     }
 
