@@ -17,7 +17,8 @@ extension HostConnection {
                         KeychainPreferences().effectivePINTimeout
                     }
                 }
-            })
+            },
+            leftOutModules: { choice.leftOut.map { ($0.name, $0.reason) } })
     }
 
     /// The name by which p11-kit's configuration knows this program.
@@ -25,11 +26,14 @@ extension HostConnection {
         CommandLine.arguments.first.flatMap { $0.split(separator: "/").last }.map(String.init) ?? ""
     }
 
-    /// The other makers' modules that are searched. An unknown name in the choice becomes a module that fails in each search.
-    private static func modules() -> [ConfiguredModule] {
-        let choice = ModuleChoice(
+    private static var choice: ModuleChoice {
+        ModuleChoice(
             program: program, configuration: Directories().userConfiguration,
             text: Environment.variable(ModuleChoice.variable))
+    }
+
+    /// The other makers' modules that are searched. An unknown name in the choice becomes a module that fails in each search.
+    private static func modules() -> [ConfiguredModule] {
         do { return try choice.modules() } catch { return [ConfiguredModule(path: error.name)] }
     }
 }

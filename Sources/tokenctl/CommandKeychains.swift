@@ -208,7 +208,7 @@ extension ProcessKeychains {
                 let isFound = choice.map { (try? !$0.readers().isEmpty) ?? false } ?? false
                 return isFound && options?.module.isEmpty ?? true ? [] : modules()
             },
-            includesToken: { choice?.includes($0) ?? true },
+            leftOutModules: Modules.leftOut(options), includesToken: { choice?.includes($0) ?? true },
             readers: { () throws(CardError) in
                 guard let choice else { return try PCSCReader.all() }
                 return try choice.readers()

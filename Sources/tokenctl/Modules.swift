@@ -11,6 +11,12 @@ enum Modules {
         program: "tokenctl", configuration: Directories.own.userConfiguration,
         text: Environment.variable(ModuleChoice.variable))
 
+    /// The modules that p11-kit's configuration leaves out, where neither the options nor the environment name any.
+    static func leftOut(_ options: CardOptions?) -> @Sendable () -> [(name: String, reason: String)] {
+        let isNamed = options?.module.isEmpty == false
+        return { isNamed ? [] : choice.leftOut.map { ($0.name, $0.reason) } }
+    }
+
     /// The modules that the command's options name, for URIs that name modules as well.
     static let named = Mutex<[ConfiguredModule]>([])
 

@@ -11,7 +11,7 @@ extension MessageSamples {
             .drivers, .cardSettings(.all, in: nil), .cardSettings([], in: .system),
             .configureCards(.pinTimeout(nil), in: .user), .configureCards(.pinTimeout(.max), in: .system),
             .configureCards(.driver("piv", isDisabled: true), in: .dynamic), .card(card, telling: .all),
-            .card(card, telling: []), .dataObject("chuid", of: card), .dataObject("", of: card),
+            .card(card, telling: []), .dataObject("chuid", of: card), .dataObject("", of: card), .modules,
         ] + [nil, false, true].map { .configureCards(.provesBeforePIN($0), in: .user) }
 
     static func answersAboutCards(_ description: KeychainDescription, _ error: KeychainError) -> [HostAnswer] {
@@ -51,7 +51,15 @@ extension MessageSamples {
             .cardSettings(CardSettings(pinTimeout: .max, provesBeforePIN: false, disabledDrivers: ["piv"])),
             .card(CardOverview(description)), .card(overview), .card(other),
             .dataObject(CardDataContent(secret("bytes"), of: objects[0], facts: .success(facts))),
-            .dataObject(CardDataContent(secret(""), of: objects[1], facts: .failure(error))),
+            .dataObject(CardDataContent(secret(""), of: objects[1], facts: .failure(error))), .modules([]),
+            .modules([
+                ModuleDescription(
+                    "softhsm2", path: "/ä.so",
+                    .used(
+                        [ModuleDescription.Token(card, label: "ä", slot: "")], bypassedReaders: ["Reader", ""])),
+                ModuleDescription("", .used([], bypassedReaders: [])), ModuleDescription("x", .failed(error)),
+                ModuleDescription("p11-kit-trust", .leftOut(reason: "it names no module")),
+            ]),
         ]
     }
 }

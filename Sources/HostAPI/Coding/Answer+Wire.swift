@@ -216,6 +216,9 @@ extension HostAnswer: WireValue {
         case .dataObject(let content):
             message.write(30 as UInt8)
             message.write(content)
+        case .modules(let modules):
+            message.write(31 as UInt8)
+            message.write(modules)
         }
     }
 
@@ -251,6 +254,7 @@ extension HostAnswer: WireValue {
         case 28: self = .cardSettings(try message.value())
         case 29: self = .card(try message.value())
         case 30: self = .dataObject(try message.value())
+        case 31: self = .modules(try message.value())
         default: throw .malformed
         }
     }

@@ -173,6 +173,7 @@ extension HostRequest: WireValue {
             message.write(49 as UInt8)
             message.write(name)
             message.write(card)
+        case .modules: message.write(50 as UInt8)
         }
     }
 
@@ -233,6 +234,7 @@ extension HostRequest: WireValue {
         case 47: self = .configureCards(try message.value(), in: try message.value())
         case 48: self = .card(try message.value(), telling: try message.value())
         case 49: self = .dataObject(try message.text(), of: try message.value())
+        case 50: self = .modules
         default: throw .malformed
         }
     }

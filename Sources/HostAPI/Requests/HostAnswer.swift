@@ -35,4 +35,5 @@ public enum HostAnswer: Sendable, Equatable {
     case cardSettings(CardSettings)
     case card(CardOverview)
     case dataObject(CardDataContent)
+    case modules([ModuleDescription])
 }

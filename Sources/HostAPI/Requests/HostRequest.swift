@@ -53,6 +53,7 @@ public enum HostRequest: Sendable, Equatable {
     case configureCards(CardSettings.Change, in: PreferencesDomain)
     case card(KeychainIdentifier, telling: CardOverview.Parts)
     case dataObject(String, of: KeychainIdentifier)
+    case modules
 }
 
 extension KeychainService {
@@ -118,6 +119,7 @@ extension KeychainService {
             case .configureCards(let change, let domain): try configureCards(change, in: domain, context)
             case .card(let identifier, let parts): return .card(try card(identifier, telling: parts, context))
             case .dataObject(let name, let card): return .dataObject(try dataObject(name, of: card, context))
+            case .modules: return .modules(try modules(context))
             }
             return .done
         } catch {

@@ -1,6 +1,6 @@
 public import KeychainModel
 
-/// The part of the host's face that concerns cards, their drivers and their settings.
+/// The part of the host's face that concerns cards, their drivers and their settings, and the modules of other makers.
 public protocol CardService: Sendable {
     /// The drivers of cards that the host has, in the order in which they are asked whether they know a card. Asks no card.
     func drivers(_ context: RequestContext) throws(KeychainError) -> [CardDriver]
@@ -40,4 +40,7 @@ public protocol CardService: Sendable {
     func dataObject(
         _ name: String, of card: KeychainIdentifier, _ context: RequestContext
     ) throws(KeychainError) -> CardDataContent
+
+    /// The PKCS #11 modules of other makers, those in use first. Each of these is started, and asked for its tokens.
+    func modules(_ context: RequestContext) throws(KeychainError) -> [ModuleDescription]
 }

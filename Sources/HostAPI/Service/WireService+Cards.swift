@@ -35,4 +35,8 @@ extension WireService {
             if case .dataObject(let content) = $0 { content } else { nil }
         }
     }
+
+    package func modules(_ context: RequestContext) throws(KeychainError) -> [ModuleDescription] {
+        try send(.modules, context) { if case .modules(let modules) = $0 { modules } else { nil } }
+    }
 }

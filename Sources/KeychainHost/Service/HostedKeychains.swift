@@ -36,6 +36,12 @@ protocol HostedKeychains: Sendable {
     /// The readers, in their order, and the files of the search list, without a look at any card.
     func presentPlaces() -> Outcome<(cards: [any TokenBackend], files: [LocalKeychain])>
 
+    /// The modules of other makers that are searched.
+    func presentModules() throws(KeychainError) -> [ModuleKeychain]
+
+    /// The modules that the configuration leaves out, each with the reason as a sentence.
+    var leftOutModules: @Sendable () -> [(name: String, reason: String)] { get }
+
     /// Closes all files and cards.
     func letGo()
 
@@ -66,6 +72,8 @@ extension ProcessKeychains: HostedKeychains {
         outcome.add(missing: present.missing)
         return outcome
     }
+
+    func presentModules() throws(KeychainError) -> [ModuleKeychain] { try present(locals: false).modules }
 
     func watch() -> KeychainWatch { KeychainWatch(preferences) { self.slot(of: PCSCReader(name: $0)) } }
 }

@@ -19,6 +19,8 @@ public final class ProcessKeychains: Sendable {
     /// The error for which all cards are left alone: the setting that names the disabled drivers cannot be read.
     private let driversFailure: KeychainError?
     private let modules: @Sendable () -> [any TokenModule]
+    /// The modules that the configuration leaves out, each with the reason.
+    let leftOutModules: @Sendable () -> [(name: String, reason: String)]
     private let includesToken: @Sendable (TokenKeychain) -> Bool
     private let readers: @Sendable () throws(CardError) -> [any CardReader]
     private let trace: (any CardTrace)?
@@ -43,6 +45,7 @@ public final class ProcessKeychains: Sendable {
     ///   - drivers: makes the drivers for cards, given the caches in which they may remember what they read. Drivers
     ///     that the user has disabled are not used; without any driver, all readers are left alone.
     ///   - modules: further sources of tokens; asked for once, when tokens are searched for the first time.
+    ///   - leftOutModules: the modules that the configuration leaves out, each with the reason as a sentence.
     ///   - includesToken: whether a token of a module is used.
     ///   - readers: the readers to look for cards in.
     ///   - tellOfWait: tells a person that another program has a card.
@@ -51,6 +54,7 @@ public final class ProcessKeychains: Sendable {
         trace: (any CardTrace)? = nil, waitsOnce: Bool = false,
         drivers: (TokenCaches) -> [any TokenDriver] = { _ in [] },
         modules: @escaping @Sendable () -> [any TokenModule] = { [] },
+        leftOutModules: @escaping @Sendable () -> [(name: String, reason: String)] = { [] },
         includesToken: @escaping @Sendable (TokenKeychain) -> Bool = { _ in true },
         readers: @escaping @Sendable () throws(CardError) -> [any CardReader] = { () throws(CardError) in
             try PCSCReader.all()
@@ -60,6 +64,7 @@ public final class ProcessKeychains: Sendable {
         self.preferences = preferences
         blockedPINs = BlockedPINs(preferences.directories)
         self.modules = modules
+        self.leftOutModules = leftOutModules
         self.includesToken = includesToken
         self.readers = readers
         self.trace = trace

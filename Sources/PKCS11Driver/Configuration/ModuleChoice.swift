@@ -35,6 +35,9 @@ public struct ModuleChoice: Sendable {
         return try modules(named: text.split(separator: ":").map(String.init))
     }
 
+    /// The modules of p11-kit's that are not used; none where the environment names the modules.
+    public var leftOut: [P11KitConfiguration.LeftOut] { isMade ? [] : p11Kit.modules().leftOut }
+
     /// The modules of these names, each file once.
     ///
     /// - Parameter names: names in p11-kit, or paths of files, which have a slash in them.

@@ -57,19 +57,10 @@ public struct TokenIdentity: Hashable, Sendable {
 /// A line about a token beyond its identity.
 public struct TokenFact: Hashable, Sendable {
     /// A value for programs, which no language changes.
-    public enum Plain: Hashable, Sendable, Encodable {
+    public enum Plain: Hashable, Sendable {
         case text(String)
         case number(Int)
         case list([String])
-
-        public func encode(to encoder: any Encoder) throws {
-            var container = encoder.singleValueContainer()
-            switch self {
-            case .text(let text): try container.encode(text)
-            case .number(let number): try container.encode(number)
-            case .list(let words): try container.encode(words)
-            }
-        }
     }
 
     public let name: String

@@ -3,6 +3,9 @@ public protocol TokenModule: AnyObject, Sendable {
     /// The name for people.
     var name: String { get }
 
+    /// The module's file; nil for a module that has none here.
+    var path: String? { get }
+
     /// The first part of the ``TokenID`` of the module's tokens.
     var driver: String { get }
 

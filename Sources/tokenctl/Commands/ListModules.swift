@@ -1,8 +1,7 @@
-internal import KeychainModel
 internal import ArgumentParser
+internal import HostAPI
 internal import KeychainHost
-internal import PKCS11Driver
-internal import TokenKit
+internal import KeychainModel
 
 struct ListModules: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -49,37 +48,25 @@ struct ListModules: ParsableCommand {
 
     func run() throws {
         // A module that cannot be used is a row like others.
-        let session = try ProcessKeychains(cards).present(locals: false)
-        var rows = session.modules.flatMap(rows(of:))
-        if cards.module.isEmpty, !Modules.choice.isMade {
-            rows += Modules.choice.p11Kit.modules().leftOut.map { module in
-                ModuleRow(
-                    module: module.name, path: nil, token: nil, label: nil, slot: nil, state: .leftOut,
-                    reason: "\(module.reason)")
-            }
-        }
-        try Listing.show(rows, json: output.json)
+        let modules = try ProcessKeychains(cards).host.modules(.silent)
+        try Listing.show(modules.flatMap(ListModules.rows(of:)), json: output.json)
     }
 
-    private func rows(of module: ModuleKeychain) -> [ModuleRow] {
-        let path = (module.module as? PKCS11Module)?.path
-        func row(_ state: ModuleRow.State, slot: String? = nil, reason: String? = nil) -> ModuleRow {
+    private static func rows(of module: ModuleDescription) -> [ModuleRow] {
+        func row(
+            _ state: ModuleRow.State, _ token: ModuleDescription.Token? = nil, slot: String? = nil,
+            reason: String? = nil
+        ) -> ModuleRow {
             ModuleRow(
-                module: module.name, path: path, token: nil, label: nil, slot: slot, state: state, reason: reason)
+                module: module.name, path: module.path, token: token?.identifier.rawValue, label: token?.label,
+                slot: token?.slot ?? slot, state: state, reason: reason)
         }
-        do throws(KeychainError) {
-            var rows: [ModuleRow] = []
-            for token in try module.tokens() {
-                guard let identity = try token.identity() else { continue }
-                rows.append(
-                    ModuleRow(
-                        module: module.name, path: path, token: identity.id.description, label: identity.label,
-                        slot: token.name, state: .usable, reason: nil))
-            }
-            rows += try module.sharedReaders().map { row(.bypassed, slot: $0) }
+        switch module.state {
+        case .used(let tokens, let readers):
+            let rows = tokens.map { row(.usable, $0) } + readers.map { row(.bypassed, slot: $0) }
             return rows.isEmpty ? [row(.empty)] : rows
-        } catch {
-            return [row(.failed, reason: "\(error)")]
+        case .failed(let error): return [row(.failed, reason: "\(error)")]
+        case .leftOut(let reason): return [row(.leftOut, reason: reason)]
         }
     }
 }

@@ -38,6 +38,10 @@ private struct FixedKeychains: HostedKeychains {
             (members.compactMap { ($0 as? TokenKeychain)?.slot }, members.compactMap { $0 as? LocalKeychain }))
     }
 
+    func presentModules() throws(KeychainError) -> [ModuleKeychain] { [] }
+
+    let leftOutModules: @Sendable () -> [(name: String, reason: String)] = { [] }
+
     func letGo() {}
 
     func watch() -> KeychainWatch {

@@ -255,6 +255,7 @@ import TokenKit
 @Suite struct ReaderModuleTests {
     private final class Asked: TokenModule {
         let name = "cards"
+        let path: String? = nil
         let driver = "pkcs11"
         let readsCardsAlone: Bool
         private let count = Mutex(0)
