@@ -14,6 +14,19 @@ public struct CryptokiTokenName: Hashable, Sendable {
         self.model = CryptokiText.cut(model, to: 16)
         self.serialNumber = CryptokiText.cut(serialNumber, to: 16)
     }
+
+    /// The name of a card.
+    ///
+    /// - Parameter instance: the part of its identifier that tells it from others of its kind.
+    package init(
+        ofCard label: String, manufacturer: String?, model: String?, serialNumber: String?, instance: String
+    ) {
+        // A number that does not fit is cut from the identifier, which never changes either.
+        let number = serialNumber.flatMap { $0.utf8.count <= 16 ? $0 : nil }
+        self.init(
+            label: label, manufacturer: manufacturer ?? "", model: model ?? "card",
+            serialNumber: number ?? String(instance.filter { $0 != "-" }.suffix(16)))
+    }
 }
 
 /// The name of a slot in PKCS #11: fields of `CK_SLOT_INFO` (§3.2), and its number.

@@ -63,6 +63,13 @@ public struct Directories: Sendable, Hashable {
         return keychains + "/" + (name.hasSuffix(Self.keychainSuffix) ? name : name + Self.keychainSuffix)
     }
 
+    /// The name of a keychain in that file: the file's without folder and ending.
+    public static func keychainName(ofFile path: String) -> String {
+        let file = path.split(separator: "/").last ?? path[...]
+        guard let dot = file.lastIndex(of: "."), dot != file.startIndex else { return String(file) }
+        return String(file[..<dot])
+    }
+
     /// A path as people read it, with `~` for their home.
     public func abbreviated(_ path: String) -> String {
         path.hasPrefix(home + "/") ? "~" + path.dropFirst(home.count) : path

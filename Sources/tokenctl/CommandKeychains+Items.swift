@@ -1,106 +1,80 @@
+internal import HostAPI
 internal import KeychainModel
-internal import KeychainHost
-internal import TokenKit
 
 extension CommandKeychains {
-    /// The keychain file that an item was found in; nil for one on a card.
-    func local(of item: Item) -> LocalKeychain? {
-        self.locals.first { $0.identifier == item.keychain }
+    /// The items of one class that a query finds in these keychains.
+    func items(matching query: Query) throws(KeychainError) -> Outcome<[Item]> {
+        try search(query) { (query) throws(KeychainError) in try host.items(matching: query, .silent) }
     }
 
-    /// The place of an item: the file, or the token's id.
-    func location(of item: Item) -> String {
-        local(of: item)?.path ?? item.keychain.rawValue
+    /// The identities that a query finds in these keychains.
+    func identities(matching query: Query) throws(KeychainError) -> Outcome<[Identity]> {
+        try search(query) { (query) throws(KeychainError) in try host.identities(matching: query, .silent) }
     }
 
-    /// The results of `body` for each card, and then for each token of a module, with a gap for each that cannot be read.
-    func eachToken<Element>(
-        _ body: (TokenKeychain, TokenIdentity) -> Element
-    ) -> Outcome<[Element]> {
-        let modules = tokensOfModules()
-        let tokens = identified(self.tokens + modules.found, body)
-        return Outcome(tokens.found, missing: modules.missing + tokens.missing)
+    /// The private keys that a selector names in these keychains.
+    func keys(_ selector: KeySelector) throws(KeychainError) -> Outcome<[KeyDescription]> {
+        let members = try members()
+        let query = KeyQuery(selector, in: .keychains(members?.found))
+        var outcome = try host.keys(matching: query, .silent)
+        outcome.add(missing: members?.missing ?? [])
+        return outcome
     }
 
-    /// The identifiers of the keychains, cards first.
-    ///
-    /// - Throws: the error of the first gap, if there is no identifier.
-    func identifiers(cards: Bool = true) throws(KeychainError) -> Outcome<[KeychainIdentifier]> {
-        var identifiers = cards ? eachToken { KeychainIdentifier($1.id) } : Outcome([])
-        identifiers.found += self.locals.map(\.identifier)
-        if identifiers.found.isEmpty, let gap = identifiers.missing.first { throw gap.error }
-        return identifiers
+    /// The private keys that a selector names on known cards that are in no reader.
+    func absentKeys(_ selector: KeySelector) throws(KeychainError) -> [KeyDescription] {
+        try host.keys(matching: KeyQuery(selector, in: .absentTokens), .silent).found
     }
 
-    /// The results of `body` for those of the tokens that can be identified.
-    func identified<Element>(
-        _ tokens: [TokenKeychain], _ body: (TokenKeychain, TokenIdentity) -> Element
-    ) -> Outcome<[Element]> {
-        var result = Outcome<[Element]>()
-        for token in tokens {
-            do throws(KeychainError) {
-                if let identity = try token.identity() { result.found.append(body(token, identity)) }
-            } catch {
-                result.missing.append(token.missing(error))
-            }
+    /// The error of the use of a key whose card is in no reader.
+    func absence(of key: KeyDescription) -> KeychainError {
+        let card = (try? knownCards())?.first { $0.identifier == key.item.keychain }
+        return KeychainError(
+            .interactionRequired, "the key \(key.name) is on '\(key.keychainName)', which is in no reader",
+            remedy: card.map { "insert card \($0.numberOrInstance)" } ?? "insert it")
+    }
+
+    private func search<Found>(
+        _ query: Query, _ body: (Query) throws(KeychainError) -> Outcome<[Found]>
+    ) throws(KeychainError) -> Outcome<[Found]> {
+        // No password is on a card: cards are not looked at.
+        guard query.keychains == nil, let members = try members(cards: !query.itemClass.isPassword) else {
+            return try body(query)
         }
-        return result
+        var limited = query
+        limited.keychains = members.found
+        var outcome = try body(limited)
+        outcome.add(missing: members.missing)
+        return outcome
     }
 
-    /// The tokens of all modules.
-    func tokensOfModules() -> Outcome<[TokenKeychain]> {
-        var result = Outcome<[TokenKeychain]>()
-        for module in self.modules {
-            do throws(KeychainError) { result.found += try module.tokens() } catch {
-                result.missing.append(module.missing(error))
-            }
+    /// Deletes items that were found in keychain files: all of them, or none.
+    func delete(_ items: [Item]) throws(KeychainError) {
+        _ = try host.change(items.map { .delete(Query($0.reference, in: [$0.keychain])) }, .silent)
+    }
+
+    /// The items to be deleted. A damaged item is a gap only if its readable values match, since programs delete an item
+    /// before they add it anew.
+    func itemsToDelete(matching query: Query) throws(KeychainError) -> Outcome<[Item]> {
+        var outcome = try items(matching: query)
+        let damage = try damage(matching: query)
+        outcome.missing.removeAll { gap in
+            gap.kind == .unrelatedDamagedItem || gap.kind == .damagedItem && !damage.contains(gap)
         }
-        return result
+        return outcome
     }
 
-    /// The names of the modules that show the card as well.
-    func namesOfModules(thatShow token: TokenKeychain) -> [String] {
-        self.modules.filter { module in
-            ((try? module.sharedReaders()) ?? []).contains { ModuleSlot.isReader($0, token.name) }
-        }.map(\.name)
+    private func damage(matching query: Query) throws(KeychainError) -> [Missing] {
+        var limited = query
+        limited.keychains = try foundFiles().found.map(\.identifier)
+        return try host.damage(matching: limited, .silent)
     }
 
-    /// The only inserted card; without any, the only token of a module.
-    func onlyCard() throws -> TokenKeychain {
-        var present = try self.tokens.filter { try $0.identity() != nil }
-        if present.isEmpty { present = try self.modules.flatMap { try $0.tokens() } }
-        guard let first = present.first else {
-            if let gap = self.missing.first { throw gap.error }
-            throw KeychainError(.noSuchKeychain, "no card that can be used is inserted", remedy: "insert one")
-        }
-        guard present.count == 1 else {
-            let names = present.map { "'\($0.name)'" }.joined(separator: ", ")
-            throw CommandError("more than one card is inserted", "in \(names)", advice: "choose one with --reader")
-        }
-        return first
+    /// The items or keys of a search, after its gaps were printed as warnings.
+    func reporting<Found>(_ outcome: Outcome<Found>) -> Found {
+        gaps.tell(missing + outcome.missing)
+        return outcome.found
     }
-}
-
-extension TokenKeychain {
-    /// The identifier of the inserted card.
-    var identifier: KeychainIdentifier {
-        get throws(KeychainError) {
-            guard let identity = try identity() else { throw .cardNotInserted(name) }
-            return KeychainIdentifier(identity.id)
-        }
-    }
-}
-
-/// The names of a listing's keychains: a file's name, a card's label.
-struct KeychainNames {
-    private var names: [String: String] = [:]
-
-    init(_ session: CommandKeychains) {
-        for keychain in session.locals { names[keychain.identifier.rawValue] = keychain.name }
-        for identity in session.eachToken({ $1 }).found { names[identity.id.description] = identity.label }
-    }
-
-    subscript(item: Item) -> String { names[item.keychain.rawValue] ?? item.keychain.rawValue }
 }
 
 extension Item {

@@ -1,161 +1,283 @@
-internal import Platform
 internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
-internal import KeychainHost
-internal import StandardDrivers
-internal import PKCS11Driver
-internal import TokenKit
+internal import Platform
 
 /// The keychains of a run of the command, and the gaps of its searches.
-@dynamicMemberLookup
 struct CommandKeychains {
-    private var present: PresentKeychains
-    /// Whether they are all that a search visits.
-    private var areAll: Bool
+    let access: HostAccess
     let gaps: Gaps
+    /// The host of searches. All access groups are open to the command's user.
+    let host: any KeychainService
+    private var files: Members
+    private var tokens: Members
+    /// The gaps of the search for keychains that were named.
+    private(set) var missing: [Missing] = []
+    private let names: Names
 
-    /// All keychains of the process, without the cards or the local keychains if they are not wanted.
-    init(_ process: ProcessKeychains, cards: Bool = true, locals: Bool = true, _ gaps: Gaps = Gaps())
-        throws(KeychainError)
-    {
-        present = try process.present(cards: cards, locals: locals)
-        areAll = cards && locals
-        self.gaps = gaps
+    /// The keychains of a kind that a search visits.
+    private enum Members {
+        case all
+        case these([KeychainDescription])
+
+        static let none = Members.these([])
+
+        var isAll: Bool { if case .all = self { true } else { false } }
+    }
+
+    /// All keychains, without the cards or the files if they are not wanted.
+    init(_ access: HostAccess, cards: Bool = true, files: Bool = true, _ gaps: Gaps = Gaps()) {
+        (self.access, self.gaps, names) = (access, gaps, Names())
+        host = access.host(asking: HostAccess.silentPrompter(""), accessGroups: .all)
+        self.files = files ? .all : .none
+        tokens = cards ? .all : .none
     }
 
     /// - Parameters:
     ///   - names: files or names of local keychains, ids or labels of cards, and URIs of either, to use instead of all.
     ///   - cards: whether cards are used.
-    ///   - locals: whether local keychains are used.
-    ///   - process: the process of the command's other session; nil for a new one.
-    ///   - gaps: the gaps of the command's other session.
+    ///   - files: whether keychains in files are used.
+    ///   - access: the access of the command's other keychains; nil for a new one.
+    ///   - gaps: the gaps of the command's other keychains.
     init(
-        _ options: CardOptions? = nil, keychains names: [String] = [], cards: Bool = true, locals: Bool = true,
-        of process: ProcessKeychains? = nil, _ gaps: Gaps = Gaps()
+        _ options: CardOptions? = nil, keychains names: [String] = [], cards: Bool = true, files: Bool = true,
+        of access: HostAccess? = nil, _ gaps: Gaps = Gaps()
     ) throws {
-        if !cards, let card = names.first(where: { NamedKeychain.tokenID($0) != nil }) {
+        if !cards, let card = names.first(where: NamedKeychain.isIDOfCard) {
             throw KeychainError(
                 .noSuchKeychain, "'\(card)' is a card, and this is for keychains in files",
                 remedy: "name one of those, or leave it out")
         }
-        let process = try process ?? ProcessKeychains(options)
+        let all = CommandKeychains(try access ?? HostAccess(options), cards: cards, files: files, gaps)
+        self = all
         let uris = try PKCS11URI.all(in: names)
-        let ofCards = cards ? try process.namesOfCards(among: names) : []
-        let files = names.filter { !PKCS11URI.isURI($0) && !ofCards.contains($0) }
-        let isAll = names.isEmpty
-        let paths = files.map(KeychainName.path)
-        let visitsCards = cards && (isAll || files.count < names.count)
-        present = try process.present(paths, cards: visitsCards, locals: locals && (isAll || !files.isEmpty))
-        areAll = isAll && cards && locals
-        self.gaps = gaps
-        if visitsCards {
-            try options?.check(self)
-        } else if cards, options?.reader != nil {
-            try options?.check(CommandKeychains(process, locals: false))
+        let ofCards = cards ? try all.namesOfCards(among: names) : []
+        let paths = names.filter { !PKCS11URI.isURI($0) && !ofCards.contains($0) }
+        let visitsCards = cards && (names.isEmpty || paths.count < names.count)
+        if !names.isEmpty {
+            (self.files, tokens) = (.these(try opened(paths)), visitsCards ? .all : .none)
         }
-        guard files.count < names.count else { return }
-        var others = self
-        others.locals = locals && !uris.isEmpty ? try process.present(cards: false).locals : []
+        if visitsCards || cards && options?.reader != nil {
+            try options?.check(CommandKeychains(all.access, files: false))
+        }
+        guard paths.count < names.count else { return }
+        var others = all
+        if uris.isEmpty { others.files = .none }
         let named = try others.limited(to: uris, orCards: ofCards)
-        let own = self.locals
-        self.locals += named.locals.filter { keychain in !own.contains { $0.identifier == keychain.identifier } }
-        (self.tokens, self.modules, self.missing) = (named.tokens, named.modules, named.missing)
+        let own = try self.foundFiles().found
+        let further = try named.foundFiles().found
+        self.files = .these(own + further.filter { file in !own.contains { $0.identifier == file.identifier } })
+        (tokens, missing) = (named.tokens, named.missing)
         try checkInserted(ofCards)
     }
 
-    subscript<Value>(dynamicMember path: KeyPath<PresentKeychains, Value>) -> Value { present[keyPath: path] }
+    /// The keychains in files that are named.
+    ///
+    /// - Throws: `errSecDuplicateKeychain` for a copy of another one: a change of an item in one could reach the other.
+    private func opened(_ names: [String]) throws -> [KeychainDescription] {
+        var opened: [KeychainDescription] = []
+        for name in names {
+            let file = try host.openKeychain(at: KeychainName.path(name), .silent).keychain
+            if let original = opened.first(where: { $0.identifier == file.identifier }) {
+                guard original.location != file.location else { continue }
+                throw KeychainError(
+                    .duplicateKeychain, "\(file.location) is a copy of \(original.location), and has the same items",
+                    remedy: "name one of them, or take one out of the search list")
+            }
+            opened.append(file)
+        }
+        return opened
+    }
 
-    subscript<Value>(dynamicMember path: WritableKeyPath<PresentKeychains, Value>) -> Value {
-        get { present[keyPath: path] }
-        set {
-            present[keyPath: path] = newValue
-            areAll = false
+    /// The names that are ids of cards, or labels of cards that are inserted or were read before.
+    private func namesOfCards(among names: [String]) throws -> Set<String> {
+        let candidates = names.filter(NamedKeychain.mayBeCard)
+        let ids = candidates.filter(NamedKeychain.isIDOfCard)
+        guard ids.count < candidates.count else { return Set(ids) }
+        let cards = try CommandKeychains(access, files: false).foundTokens().found + knownCards()
+        return Set(ids).union(Set(cards.map(\.name)).intersection(candidates))
+    }
+
+    // MARK: Members
+
+    private var areAll: Bool { files.isAll && tokens.isAll }
+
+    /// Whether cards are searched.
+    var hasTokens: Bool { if case .these(let chosen) = tokens { !chosen.isEmpty } else { true } }
+
+    /// The keychains in files.
+    func foundFiles() throws(KeychainError) -> Outcome<[KeychainDescription]> { try found(files, .files) }
+
+    /// The cards, without readers that have none of a known kind.
+    func foundCards() throws(KeychainError) -> Outcome<[KeychainDescription]> { try found(tokens, .cards, .card) }
+
+    /// The tokens of modules.
+    func foundModuleTokens() throws(KeychainError) -> Outcome<[KeychainDescription]> {
+        try found(tokens, .moduleTokens, .moduleToken)
+    }
+
+    /// The cards, and then the tokens of modules.
+    func foundTokens() throws(KeychainError) -> Outcome<[KeychainDescription]> { try found(tokens, .tokens) }
+
+    private func found(
+        _ members: Members, _ kinds: KeychainDescription.Kinds, _ kind: KeychainDescription.Kind? = nil
+    ) throws(KeychainError) -> Outcome<[KeychainDescription]> {
+        switch members {
+        case .all: try host.keychains(kinds, .silent)
+        case .these(let chosen): Outcome(chosen.filter { kind == nil || $0.kind == kind })
         }
     }
 
-    /// The host of searches. All access groups are open to the command's user.
-    var host: any KeychainService { KeychainHost.Host(present.process, accessGroups: .all) }
+    /// The cards that were read before, in a reader or not.
+    func knownCards() throws(KeychainError) -> [KeychainDescription] { try host.keychains(.knownCards, .silent).found }
 
-    /// The items of one class that a query finds in these keychains.
-    func items(matching query: Query) throws(KeychainError) -> Outcome<[Item]> {
-        try search(query) { (query) throws(KeychainError) in try host.items(matching: query, .silent) }
+    /// The identifiers of the keychains, for queries; nil for the whole search list.
+    func members(cards: Bool = true) throws(KeychainError) -> Outcome<[KeychainIdentifier]>? {
+        areAll ? nil : try identifiers(cards: cards)
     }
 
-    /// The identities that a query finds in these keychains.
-    func identities(matching query: Query) throws(KeychainError) -> Outcome<[Identity]> {
-        try search(query) { (query) throws(KeychainError) in try host.identities(matching: query, .silent) }
+    /// The identifiers of the keychains, cards first.
+    ///
+    /// - Throws: the error of the first gap, if there is no identifier.
+    func identifiers(cards: Bool = true) throws(KeychainError) -> Outcome<[KeychainIdentifier]> {
+        var members = cards ? try foundTokens() : Outcome([])
+        let files = try foundFiles()
+        members.found += files.found
+        members.add(missing: files.missing)
+        if members.found.isEmpty, let gap = members.missing.first { throw gap.error }
+        return Outcome(members.found.map(\.identifier), missing: members.missing)
     }
 
-    /// The private keys that a selector names in these keychains.
-    func keys(_ selector: KeySelector) throws(KeychainError) -> Outcome<[KeyDescription]> {
-        guard !areAll else { return try host.keys(matching: KeyQuery(selector), .silent) }
-        let members = try identifiers()
-        var outcome = try host.keys(matching: KeyQuery(selector, in: .keychains(members.found)), .silent)
-        outcome.add(missing: members.missing)
-        return outcome
+    /// The only inserted card; without any, the only token of a module.
+    func onlyCard() throws -> KeychainDescription {
+        let cards = try foundCards()
+        if let gap = cards.missing.first(where: { $0.place == .card }) { throw gap.error }
+        var present = cards.found
+        if present.isEmpty {
+            let tokens = try foundModuleTokens()
+            if let gap = tokens.missing.first(where: { $0.place == .module }) { throw gap.error }
+            present = tokens.found
+        }
+        guard let first = present.first else {
+            if let gap = cards.missing.first { throw gap.error }
+            throw KeychainError(.noSuchKeychain, "no card that can be used is inserted", remedy: "insert one")
+        }
+        guard present.count == 1 else {
+            let names = present.map { "'\($0.location)'" }.joined(separator: ", ")
+            throw CommandError("more than one card is inserted", "in \(names)", advice: "choose one with --reader")
+        }
+        return first
     }
 
-    /// The private keys that a selector names on known cards that are in no reader.
-    func absentKeys(_ selector: KeySelector) throws(KeychainError) -> [KeyDescription] {
-        try host.keys(matching: KeyQuery(selector, in: .absentTokens), .silent).found
+    // MARK: Named members
+
+    /// These keychains with only those that one of the URIs names or that have one of the names.
+    ///
+    /// A URI with a maker and a serial number names one token: if that is found here, no module is started.
+    ///
+    /// - Throws: `errSecItemNotFound` for a URI that names none of them, `errSecInteractionRequired` for a known card that is
+    ///   not inserted.
+    func limited(to uris: [PKCS11URI], orCards names: Set<String> = []) throws(KeychainError) -> CommandKeychains {
+        var limited = self
+        var unmatched = Set(uris)
+        func isMatch(_ keychain: KeychainDescription) -> Bool {
+            let place = PKCS11URI.Place(keychain)
+            let matching = uris.filter { $0.matches(place) }
+            unmatched.subtract(matching)
+            return !matching.isEmpty
+        }
+        var chosen: [KeychainDescription] = []
+        func limit(_ all: Outcome<[KeychainDescription]>) {
+            limited.add(missing: all.missing)
+            for token in all.found where isMatch(token) || names.contains(where: token.isNamed) { chosen.append(token) }
+        }
+        let files = try foundFiles()
+        limited.add(missing: files.missing)
+        limited.files = .these(files.found.filter(isMatch))
+        limit(try foundCards())
+        let isAnswered = names.isEmpty && unmatched.isEmpty && uris.allSatisfy(\.namesOneToken)
+        if !isAnswered { limit(try foundModuleTokens()) }
+        limited.tokens = .these(chosen)
+        guard let uri = uris.first(where: unmatched.contains) else { return limited }
+        throw try limited.absence(of: uri)
     }
 
-    /// The error of the use of a key whose card is in no reader.
-    func absence(of key: KeyDescription) -> KeychainError {
-        let known = self.process.knownTokens().first { KeychainIdentifier($0.identity.id) == key.item.keychain }
+    /// These keychains without the cards.
+    func withoutTokens() -> CommandKeychains {
+        var limited = self
+        limited.tokens = .none
+        return limited
+    }
+
+    private mutating func add(missing others: [Missing]) { missing += others.filter { !missing.contains($0) } }
+
+    /// The error of a URI that names none of the keychains.
+    private func absence(of uri: PKCS11URI) throws(KeychainError) -> KeychainError {
+        // Without the card service no card can be told to be absent.
+        if uri.mayNameCard, let gap = missing.first(where: { $0.place == .allCards }) { return gap.error }
+        // The token that is missing may be one that cannot be read.
+        gaps.tell(missing)
+        guard let card = try knownCards().first(where: { uri.matches(PKCS11URI.Place($0)) }) else {
+            return KeychainError(
+                .itemNotFound, "no token matches '\(uri.tokenPart)'",
+                remedy: "'tokenctl list-keychains --uri' lists those there are")
+        }
+        if let unread = missing.unreadCard {
+            return KeychainError(
+                unread.code, "'\(card.name)' is in no reader, unless it is the card that could not be read",
+                remedy: unread.remedy)
+        }
         return KeychainError(
-            .interactionRequired, "the key \(key.name) is on '\(key.keychainName)', which is in no reader",
-            remedy: known.map { "insert card \($0.identity.serialNumber ?? $0.identity.id.instance)" } ?? "insert it")
-    }
-
-    private func search<Found>(
-        _ query: Query, _ body: (Query) throws(KeychainError) -> Outcome<[Found]>
-    ) throws(KeychainError) -> Outcome<[Found]> {
-        // No password is on a card: cards are not looked at.
-        guard !areAll, query.keychains == nil else { return try body(query) }
-        let members = try identifiers(cards: !query.itemClass.isPassword)
-        var limited = query
-        limited.keychains = members.found
-        var outcome = try body(limited)
-        outcome.add(missing: members.missing)
-        return outcome
-    }
-
-    /// Deletes items that were found in keychain files: all of them, or none.
-    func delete(_ items: [Item]) throws(KeychainError) {
-        _ = try host.change(items.map { .delete(Query($0.reference, in: [$0.keychain])) }, .silent)
+            .interactionRequired, "'\(card.name)' is in no reader", remedy: "insert card \(card.numberOrInstance)")
     }
 
     /// - Throws: for the id or label of a card that is not inserted; the error of a card that could not be read, and may be it.
     private func checkInserted(_ names: Set<String>) throws(KeychainError) {
         guard !names.isEmpty else { return }
-        let inserted = eachToken { $1 }
+        let inserted = try foundTokens()
         let absent = names.filter { name in !inserted.found.contains { $0.isNamed(name) } }
         guard let first = absent.min() else { return }
-        let gaps = self.missing + inserted.missing
+        let gaps = missing + inserted.missing
         if let unread = gaps.unreadCard { throw unread }
         // The token may be one of a module that failed.
         guard gaps.isEmpty else { return }
         throw KeychainError.cardNotInserted(first)
     }
 
-    /// The items to be deleted. A damaged item is a gap only if its readable values match, since programs delete an item
-    /// before they add it anew.
-    func itemsToDelete(matching query: Query) throws(KeychainError) -> Outcome<[Item]> {
-        var outcome = try self.items(matching: query)
-        var damage: [Missing] = []
-        for keychain in self.locals { damage += try keychain.damage(matching: ResolvedQuery(query)) }
-        outcome.missing.removeAll { gap in
-            gap.kind == .unrelatedDamagedItem || gap.kind == .damagedItem && !damage.contains(gap)
-        }
-        return outcome
+    // MARK: Names
+
+    /// The keychains by their identifiers, read once for the names of many items.
+    private final class Names {
+        var table: [KeychainIdentifier: KeychainDescription]?
     }
 
-    /// The items or keys of a search, after its gaps were printed as warnings.
-    func reporting<Found>(_ outcome: Outcome<Found>) -> Found {
-        gaps.tell(self.missing + outcome.missing)
-        return outcome.found
+    private var table: [KeychainIdentifier: KeychainDescription] {
+        if let table = names.table { return table }
+        let members = ((try? foundTokens().found) ?? []) + ((try? foundFiles().found) ?? [])
+        let table = Dictionary(members.map { ($0.identifier, $0) }) { first, _ in first }
+        names.table = table
+        return table
+    }
+
+    /// The name of an item's keychain: a file's name, or a card's label.
+    func keychainName(of item: Item) -> String { table[item.keychain]?.name ?? item.keychain.rawValue }
+
+    /// The keychain file that an item was found in; nil for one on a card.
+    func file(of item: Item) -> KeychainDescription? {
+        item.isOnToken ? nil : table[item.keychain].flatMap { $0.kind == .file ? $0 : nil }
+    }
+
+    /// The place of an item: the file, or the token's id.
+    func location(of item: Item) -> String { file(of: item)?.location ?? item.keychain.rawValue }
+}
+
+extension KeychainDescription {
+    /// Whether a name is the keychain's id or label.
+    func isNamed(_ text: String) -> Bool { name == text || identifier.rawValue == text }
+
+    /// The serial number that is printed on a card, else the end of its id.
+    var numberOrInstance: String {
+        token?.serialNumber ?? String(identifier.rawValue.drop { $0 != ":" }.dropFirst())
     }
 }
 
@@ -163,129 +285,39 @@ extension CardOptions {
     /// Checks that the named reader and modules exist.
     ///
     /// - Throws: for a reader that is not there, and a module that cannot be used.
-    fileprivate func check(_ session: CommandKeychains) throws {
-        if let reader, session.tokens.isEmpty, session.tokensOfModules().found.isEmpty {
-            if let gap = session.missing.first(where: { $0.place == .allCards }) { throw gap.error }
-            if let uri = try PKCS11URI(argument: reader) {
-                throw KeychainError(
-                    .noSuchKeychain, "no card or token that is in matches '\(uri.tokenPart)'",
-                    remedy: "'tokenctl list-smartcards --uri' lists them")
-            }
-            let names = ((try? PCSCReader.all()) ?? []).map(\.name)
-            guard names.contains(where: { $0.contains(reader) }) else {
-                let others = names.map { "'\($0)'" }.joined(separator: " and ")
-                throw KeychainError(
-                    .noSuchKeychain, "no reader's name contains '\(reader)'",
-                    remedy: "there is \(others.isEmpty ? "no reader" : others)")
-            }
+    fileprivate func check(_ keychains: CommandKeychains) throws {
+        guard reader != nil || !module.isEmpty else { return }
+        let places = try keychains.host.places(.silent)
+        let readers = places.found.filter { $0.kind == .card }
+        if let reader, readers.isEmpty {
+            let tokens = try keychains.foundModuleTokens()
+            if tokens.found.isEmpty { throw try absence(of: reader, tokens.missing + places.missing) }
         }
-        if !module.isEmpty { for module in session.modules { _ = try module.tokens() } }
-    }
-}
-
-extension ProcessKeychains {
-    /// The names that are ids of cards, or labels of cards that are inserted or were read before.
-    fileprivate func namesOfCards(among names: [String]) throws -> Set<String> {
-        let candidates = names.filter(NamedKeychain.mayBeCard)
-        let ids = candidates.filter { NamedKeychain.tokenID($0) != nil }
-        guard ids.count < candidates.count else { return Set(ids) }
-        let labels =
-            try CommandKeychains(self, locals: false).eachToken { $1.label }.found + knownTokens().map(\.identity.label)
-        return Set(ids).union(Set(labels).intersection(candidates))
+        guard !module.isEmpty else { return }
+        if let gap = try keychains.foundModuleTokens().missing.first(where: { $0.place == .module }) { throw gap.error }
     }
 
-    /// The keychains of the command's user, without the cards that the options leave out.
-    ///
-    /// If a reader is chosen and found, only modules that the options name are started.
-    convenience init(_ options: CardOptions? = nil) throws {
-        let choice = try options?.reader.map { try ReaderChoice($0) }
-        let modules = try Modules.inUse(options)
-        self.init(
-            .own, recalls: options?.rescan != true, trace: try options?.trace.map { try TraceFile(path: $0) },
-            waitsOnce: true,
-            drivers: StandardDrivers.all,
-            modules: {
-                let isFound = choice.map { (try? !$0.readers().isEmpty) ?? false } ?? false
-                return isFound && options?.module.isEmpty ?? true ? [] : modules()
-            },
-            leftOutModules: Modules.leftOut(options), includesToken: { choice?.includes($0) ?? true },
-            readers: { () throws(CardError) in
-                guard let choice else { return try PCSCReader.all() }
-                return try choice.readers()
-            },
-            tellingOfWaits: CardWaitNotice.begin)
-    }
-}
-
-/// The chosen reader: one whose name contains a text, or whose card a URI names.
-private struct ReaderChoice {
-    private let text: String
-    private let uri: PKCS11URI?
-
-    init(_ text: String) throws {
-        self.text = text
-        uri = try PKCS11URI(argument: text)
-    }
-
-    /// - Throws: where the card that a URI names may be in a reader that fails.
-    func readers() throws(CardError) -> [PCSCReader] {
-        let all = try PCSCReader.all()
-        guard let uri else { return all.filter { $0.name.contains(text) } }
-        var (found, failure): ([PCSCReader], CardError?) = ([], nil)
-        for reader in all {
-            do throws(CardError) {
-                if try CardDrivers.card(in: reader, is: uri) { found.append(reader) }
-            } catch {
-                failure = failure ?? error
-            }
+    private func absence(of reader: String, _ missing: [Missing]) throws -> any Error {
+        if let gap = missing.first(where: { $0.place == .allCards }) { return gap.error }
+        if let uri = try PKCS11URI(argument: reader) {
+            return KeychainError(
+                .noSuchKeychain, "no card or token that is in matches '\(uri.tokenPart)'",
+                remedy: "'tokenctl list-smartcards --uri' lists them")
         }
-        if found.isEmpty, let failure { throw failure }
-        return found
-    }
-
-    /// Whether a module's token is the chosen one, by its slot's name or by the URI.
-    func includes(_ token: TokenKeychain) -> Bool {
-        guard let uri else { return token.name.contains(text) }
-        guard let identity = (try? token.identity()) ?? nil else { return false }
-        return uri.matches(PKCS11URI.Place(identity, in: token.slot))
-    }
-}
-
-/// The drivers of cards that this program has.
-enum CardDrivers {
-    static let all = StandardDrivers.all(TokenCaches(in: .own))
-
-    static let names = all.map(\.name)
-
-    /// Whether a name is one of a driver's fixed names of keys, such as a PIV slot.
-    static func isKeyName(_ name: String) -> Bool {
-        all.contains { $0.keyNames.contains(TokenObjectID(name.uppercased())) }
-    }
-
-    /// Whether the card in a reader is one that a URI names. The card is released again.
-    ///
-    /// - Throws: where another program holds it.
-    static func card(in reader: PCSCReader, is uri: PKCS11URI) throws(CardError) -> Bool {
-        let slot = TokenSlot(reader: reader, drivers: all)
-        defer { slot.disconnect(resetting: false) }
-        do throws(TokenError) {
-            return uri.matches(PKCS11URI.Place(try slot.identity(), in: slot))
-        } catch {
-            if error.code == .card(.inUse) { throw CardError(.inUse, error.reason) }
-            return false
+        let others = try HostAccess().host.places(.silent).found.filter { $0.kind == .card }.map { "'\($0.location)'" }
+        guard others.isEmpty else {
+            return KeychainError(
+                .noSuchKeychain, "no reader's name contains '\(reader)'",
+                remedy: "there is \(others.joined(separator: " and "))")
         }
+        return KeychainError(.noSuchKeychain, "no reader's name contains '\(reader)'", remedy: "there is no reader")
     }
 }
 
 extension Directories {
     /// The folders of the command's user.
-    static var own: Directories { KeychainPreferences.own.directories }
+    static let own = Directories()
 
     /// The socket over which a virtual card takes its orders.
     var virtualCardSocket: String { runtime + "/tokenkit-virtual-card.sock" }
-}
-
-extension KeychainPreferences {
-    /// The settings of the command's user.
-    static let own = KeychainPreferences()
 }

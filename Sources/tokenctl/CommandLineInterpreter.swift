@@ -1,7 +1,6 @@
 internal import KeychainModel
 internal import ArgumentParser
 internal import Glibc
-internal import KeychainHost
 
 /// Runs the command in the arguments, or with `-i` the commands on standard input, one a line.
 ///

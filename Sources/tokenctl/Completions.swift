@@ -2,14 +2,13 @@ internal import Platform
 internal import KeychainModel
 internal import ArgumentParser
 internal import FoundationEssentials
-internal import KeychainHost
-internal import TokenKit
+internal import HostAPI
 
 /// The names of keychains, cards and keys that a shell offers. No card is asked: those that were read before are
 /// offered.
 enum Completions {
     static var keychains: CompletionKind {
-        .custom { _, _, word in offered(word.contains("/") ? files(word) : names(ofKeychains: .own) + cardNames()) }
+        .custom { _, _, word in offered(word.contains("/") ? files(word) : namesOfFiles() + cardNames()) }
     }
 
     static var cards: CompletionKind { .custom { _, _, _ in offered(cardNames()) } }
@@ -30,9 +29,11 @@ enum Completions {
         }
     }
 
-    private static func names(ofKeychains preferences: KeychainPreferences) -> [String] {
-        let paths = ((try? preferences.searchList()) ?? []) + preferences.directories.keychainFiles()
-        return paths.map(LocalKeychain.name(ofFile:))
+    private static func namesOfFiles() -> [String] {
+        let own = ((try? FileManager.default.contentsOfDirectory(atPath: Directories.own.keychains)) ?? []).filter {
+            $0.hasSuffix(Directories.keychainSuffix) && !$0.hasPrefix(".")
+        }
+        return (((try? KeychainName.listed()) ?? []) + own).map(Directories.keychainName(ofFile:))
     }
 
     /// The folders and the keychain files in the folder of a path.
@@ -47,19 +48,15 @@ enum Completions {
         }
     }
 
-    private static func cardNames() -> [String] { known.flatMap { [$0.identity.id.description, $0.identity.label] } }
-
-    private static func keyNames() -> [String] {
-        let onCards = known.flatMap { $0.inventory.objects.filter { $0.key != nil } }.map(\.id.rawValue)
-        let keys: Attributes = [
-            .keyClass: KeyClass.private.value, .synchronizable: Query.anySynchronizable,
-        ]
-        let locals = (try? CommandKeychains(cards: false).locals) ?? []
-        let labels = locals.flatMap { keychain in
-            ((try? keychain.items(matching: Query(.key, keys, limit: .all)).found) ?? []).compactMap(\.label)
-        }
-        return onCards + labels
+    private static func cardNames() -> [String] {
+        let known = (try? HostAccess().host.keychains(.knownCards, .silent).found) ?? []
+        return known.flatMap { [$0.identifier.rawValue, $0.name] }
     }
 
-    private static var known: [KnownToken] { (try? ProcessKeychains(nil).knownTokens()) ?? [] }
+    private static func keyNames() -> [String] {
+        guard let session = try? CommandKeychains(cards: false) else { return [] }
+        let onCards = (try? session.host.keys(matching: KeyQuery(.any, in: .knownTokens), .silent).found) ?? []
+        let inFiles = (try? session.keys(.any).found) ?? []
+        return onCards.map(\.name) + inFiles.compactMap(\.item.label)
+    }
 }

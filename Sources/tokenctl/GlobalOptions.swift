@@ -1,5 +1,4 @@
 internal import Platform
-internal import KeychainHost
 
 /// The options before the command's name, as in macOS's `security`: `-i`, `-p prompt`, `-q`, `-v`, alone or together.
 ///

@@ -1,10 +1,8 @@
 internal import KeychainModel
 internal import Glibc
-internal import KeychainHost
 internal import Platform
 internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// A file to be read, or standard input for `-`.
 struct Input: ~Copyable {
@@ -137,7 +135,7 @@ struct Output {
             throw CommandError(
                 "cannot write '\(path)'", "it is what is read, and would be lost", advice: "name another file")
         }
-        if LocalKeychain.isKeychain(path) {
+        if HostAccess.isKeychain(path) {
             throw CommandError(
                 "cannot write '\(path)'", "it is a keychain, and would be lost", advice: "name another file")
         }

@@ -1,19 +1,15 @@
-internal import Platform
-internal import CryptokiNames
-internal import KeychainModel
 internal import ArgumentParser
+internal import CryptokiNames
 internal import Glibc
 internal import HostAPI
-internal import KeychainHost
-internal import PKCS11Driver
-internal import TokenKit
+internal import KeychainModel
+internal import Platform
 
 /// The keychain that a command is about: a file, a card by its id, or either by its URI.
 struct NamedKeychain {
     let details: KeychainDetails
-    let process: ProcessKeychains
+    let access: HostAccess
     private let name: String?
-    private let reader: String?
 
     /// The help of an argument that names a keychain.
     static let help: ArgumentHelp = """
@@ -22,8 +18,8 @@ struct NamedKeychain {
 
     /// - Parameter name: a name or path of a file, a card's id or label, or a URI; the default keychain if nil.
     init(_ name: String?, _ cards: CardOptions) throws {
-        try self.init(name, cards.reader, ProcessKeychains(cards)) { process in
-            if let name, let card = try NamedKeychain.card(named: name, cards, process) { return .card(card) }
+        try self.init(name, HostAccess(cards)) { access in
+            if let name, let card = try NamedKeychain.card(named: name, cards, access) { return .card(card) }
             return .file(try KeychainName.ofFile(name))
         }
     }
@@ -32,7 +28,7 @@ struct NamedKeychain {
     ///
     /// - Throws: `errSecReadOnly` for a card.
     init(file name: String?) throws {
-        try self.init(name, nil, ProcessKeychains()) { _ in .file(try KeychainName.ofFile(name)) }
+        try self.init(name, HostAccess()) { _ in .file(try KeychainName.ofFile(name)) }
     }
 
     private enum Place {
@@ -41,14 +37,12 @@ struct NamedKeychain {
         case card(KeychainIdentifier)
     }
 
-    private init(
-        _ name: String?, _ reader: String?, _ process: ProcessKeychains, _ place: (ProcessKeychains) throws -> Place
-    ) throws {
-        (self.name, self.reader, self.process) = (name, reader, process)
+    private init(_ name: String?, _ access: HostAccess, _ place: (HostAccess) throws -> Place) throws {
+        (self.name, self.access) = (name, access)
         details =
-            switch try place(process) {
-            case .file(let path): try process.host.openKeychain(at: path, .silent)
-            case .card(let card): try process.host.keychain(card, .silent)
+            switch try place(access) {
+            case .file(let path): try access.host.openKeychain(at: path, .silent)
+            case .card(let card): try access.host.keychain(card, .silent)
             }
     }
 
@@ -62,88 +56,70 @@ struct NamedKeychain {
     ///   - authentication: the source of PINs and passwords; nil where none is needed.
     ///   - others: further names that the command was given, whose URIs may say where a PIN is.
     func host(_ authentication: AuthenticationOptions? = nil, for others: String?...) throws -> any KeychainService {
-        guard let authentication else { return process.host }
-        return try authentication.host(process, for: (others + [name, reader]).compactMap { $0 })
+        guard let authentication else { return access.host }
+        return try authentication.host(access, for: (others + [name, access.reader]).compactMap { $0 })
     }
 
     /// The details as they are now.
-    func currentDetails() throws -> KeychainDetails {
-        try process.host.keychain(identifier, .silent)
-    }
+    func currentDetails() throws -> KeychainDetails { try access.host.keychain(identifier, .silent) }
 
     /// The card that a name means; nil for the name of a file.
     private static func card(
-        named name: String, _ cards: CardOptions, _ process: ProcessKeychains
+        named name: String, _ cards: CardOptions, _ access: HostAccess
     ) throws -> KeychainIdentifier? {
         if let uri = try PKCS11URI(keychain: name) {
-            let session = try CommandKeychains(cards, keychains: [name], of: process)
-            let found = session.eachToken { KeychainIdentifier($1.id) }.found
-            guard session.locals.count + found.count == 1 else { throw CommandError(ambiguous: uri) }
-            return found.first
+            let session = try CommandKeychains(cards, keychains: [name], of: access)
+            let found = try session.foundTokens().found
+            guard try session.foundFiles().found.count + found.count == 1 else { throw CommandError(ambiguous: uri) }
+            return found.first?.identifier
         }
         guard mayBeCard(name) else { return nil }
-        let session = try CommandKeychains(cards, locals: false, of: process)
-        let result = session.eachToken { _, identity in identity }
-        let found = result.found.filter { $0.isNamed(name) }
+        let session = try CommandKeychains(cards, files: false, of: access)
+        let inserted = try session.foundTokens()
+        let found = inserted.found.filter { $0.isNamed(name) }
         guard found.count < 2 else {
             throw CommandError(
                 "'\(name)' names more than one card", advice: "'tokenctl list-keychains' lists their ids")
         }
-        if let card = found.first { return KeychainIdentifier(card.id) }
-        let isKnown = process.knownTokens().contains { $0.identity.isNamed(name) }
-        guard isKnown || tokenID(name) != nil else { return nil }
-        if let unread = (session.missing + result.missing).unreadCard { throw unread }
-        _ = session.reporting(result)
+        if let card = found.first { return card.identifier }
+        let isKnown = try session.knownCards().contains { $0.isNamed(name) }
+        guard isKnown || isIDOfCard(name) else { return nil }
+        if let unread = inserted.missing.unreadCard { throw unread }
+        _ = session.reporting(inserted)
         throw KeychainError.cardNotInserted(name)
     }
 
     /// Whether a name can be a card's: an id, or a name that no keychain file has.
     static func mayBeCard(_ name: String) -> Bool {
-        guard tokenID(name) == nil else { return true }
+        guard !isIDOfCard(name) else { return true }
         guard !name.isEmpty, !name.contains("/"), !PKCS11URI.isURI(name) else { return false }
-        return unsafe access(KeychainName.path(name), F_OK) != 0
+        return unsafe Glibc.access(KeychainName.path(name), F_OK) != 0
     }
 
     /// The noun for what a name means: a card's id, or the label or URI of an inserted card or a module's token that no file
     /// has; nil for any other name.
     static func noun(ofCard name: String) -> String? {
-        guard tokenID(name) == nil else { return "a card" }
+        guard !isIDOfCard(name) else { return "a card" }
         let isURI = PKCS11URI.isURI(name)
         let isFile = isURI ? (try? CommandKeychains(keychains: [name], cards: false)) != nil : !mayBeCard(name)
-        guard !isFile, let session = try? CommandKeychains(keychains: isURI ? [name] : [], locals: false) else {
+        guard !isFile, let session = try? CommandKeychains(keychains: isURI ? [name] : [], files: false) else {
             return nil
         }
-        let meant = session.eachToken { $1 }.found.first { isURI || $0.isNamed(name) }
-        return meant.map { $0.id.driver == PKCS11Module.driver ? "a module's token" : "a card" }
+        let meant = try? session.foundTokens().found.first { isURI || $0.isNamed(name) }
+        return meant.map { $0.kind == .moduleToken ? "a module's token" : "a card" }
     }
 
-    /// The argument as a card's id; nil for any other argument.
-    static func tokenID(_ name: String) -> TokenID? {
-        guard !PKCS11URI.isURI(name), let id = TokenID(name), CardDrivers.names.contains(id.driver) else { return nil }
-        return id
+    /// Whether an argument is a card's id: a driver's name, a colon, and what tells the card from others.
+    static func isIDOfCard(_ name: String) -> Bool {
+        let parts = name.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[1].isEmpty, !PKCS11URI.isURI(name) else { return false }
+        return CardDrivers.isName(parts[0])
     }
-}
-
-extension TokenIdentity {
-    /// Whether a name is the token's id or label.
-    func isNamed(_ name: String) -> Bool { label == name || id.description == name }
-}
-
-extension KeychainIdentifier {
-    init(_ token: TokenID) { self.init(rawValue: token.description) }
 }
 
 extension CommandError {
     fileprivate init(ambiguous uri: PKCS11URI) {
         self.init("'\(uri)' names more than one keychain", advice: "'tokenctl list-keychains --uri' lists them")
-    }
-}
-
-extension LocalKeychain {
-    /// The keychain of that name or path, or the default one.
-    static func named(_ name: String?) throws -> LocalKeychain {
-        guard let path = try KeychainName.ofFile(name) else { return try KeychainPreferences.own.openDefault() }
-        return try open(path)
     }
 }
 
@@ -197,9 +173,9 @@ enum KeychainName {
                 .readOnly, "\(name) is \(noun), which cannot be written to", remedy: "name a keychain file")
         }
         guard let uri else { return path(name) }
-        let found = try CommandKeychains(keychains: [name], cards: false).locals
+        let found = try CommandKeychains(keychains: [name], cards: false).foundFiles().found
         guard let keychain = found.first, found.count == 1 else { throw CommandError(ambiguous: uri) }
-        return keychain.path
+        return keychain.location
     }
 
     /// The path of a keychain's file, whether or not it exists.
@@ -220,14 +196,19 @@ enum KeychainName {
         guard !name.contains("/"), isAbsent(path) else { return path }
         let ending = Directories.keychainSuffix
         let plain = normalized(name).hasSuffix(ending) ? String(normalized(name).dropLast(ending.count)) : name
-        let others = ((try? KeychainPreferences.own.searchList()) ?? []).filter { file in
-            LocalKeychain.name(ofFile: file) == plain && !isAbsent(file)
+        let others = ((try? listed()) ?? []).filter { file in
+            Directories.keychainName(ofFile: file) == plain && !isAbsent(file)
         }
         return others.count == 1 ? others[0] : path
     }
 
+    /// The files of the search list.
+    static func listed() throws -> [String] {
+        try HostAccess().host.keychainChoice(in: nil, .silent).searchList
+    }
+
     /// Whether the file is known to be absent.
     static func isAbsent(_ path: String) -> Bool {
-        unsafe access(path, F_OK) != 0 && [ENOENT, ENOTDIR].contains(errno)
+        unsafe Glibc.access(path, F_OK) != 0 && [ENOENT, ENOTDIR].contains(errno)
     }
 }

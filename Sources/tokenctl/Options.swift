@@ -4,11 +4,8 @@ internal import KeychainModel
 internal import ArgumentParser
 internal import Glibc
 internal import HostAPI
-internal import KeychainHost
-internal import PKCS11Driver
 internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// The form of the output.
 struct OutputOptions: ParsableArguments {
@@ -164,29 +161,13 @@ struct AuthenticationOptions: ParsableArguments {
         }
     }
 
-    /// - Parameters:
-    ///   - process: the process whose cards may open a keychain that is bound to one of them; nil for a new one.
-    ///   - names: the keychains, cards and keys that the command was told to use; a URI among them may say where the PIN is.
-    func context(_ process: ProcessKeychains? = nil, for names: String?...) throws -> AuthenticationContext {
-        try context(process, for: names.compactMap { $0 })
-    }
-
-    func context(_ process: ProcessKeychains? = nil, for names: [String]) throws -> AuthenticationContext {
-        let process = try process ?? ProcessKeychains()
-        return try process.authentication(prompter(for: names, process), lastTry: lastTry ? .spend : .keep)
-    }
-
-    /// A host over the keychains of a process, for requests with ``request``.
+    /// The host that asks for PINs and passwords.
+    ///
+    /// - Parameter names: the keychains, cards and keys that the command was told to use; a URI among them may say where the PIN is.
     func host(
-        _ process: ProcessKeychains, accessGroups: AccessGroups = .configured, for names: [String]
+        _ access: HostAccess, accessGroups groups: AccessGroups? = nil, for names: [String]
     ) throws -> any KeychainService {
-        host(process, accessGroups: accessGroups, asking: try prompter(for: names, process))
-    }
-
-    func host(
-        _ process: ProcessKeychains, accessGroups: AccessGroups = .configured, asking prompter: any Prompter
-    ) -> any KeychainService {
-        KeychainHost.Host(process, accessGroups: accessGroups, prompter: prompter)
+        access.host(asking: try prompter(for: names, access), accessGroups: groups)
     }
 
     /// The use of keys that were found in keychains.
@@ -195,7 +176,7 @@ struct AuthenticationOptions: ParsableArguments {
     ///   - names: the keys and cards that the command was told to use; a URI among them may say where the PIN is.
     ///   - use: the purpose, in words that complete "PIN to …".
     func keys(_ session: CommandKeychains, for names: [String?], to use: String) throws -> KeyUse {
-        KeyUse(try host(session.process, accessGroups: .all, for: names.compactMap { $0 }), request(to: use))
+        KeyUse(try host(session.access, accessGroups: .all, for: names.compactMap { $0 }), request(to: use))
     }
 
     /// The circumstances of a request.
@@ -209,27 +190,22 @@ struct AuthenticationOptions: ParsableArguments {
     }
 
     /// The source of PINs and passwords: one for each command, since it counts the lines of `--pin-source`.
-    func prompter(for names: [String], _ process: ProcessKeychains) throws -> any Prompter {
+    func prompter(for names: [String], _ access: HostAccess) throws -> any Prompter {
         let alternative = "give it with --pin-source, or run where a prompt can be shown"
         if let pinSource {
             return try SecretSource(pinSource, alternative: alternative, isOpen: InheritedDescriptors.contains)
         }
-        let standard: any Prompter = noPrompt ? NoPrompter(alternative: alternative) : asking(alternative)
+        let standard: any Prompter = noPrompt ? HostAccess.silentPrompter(alternative) : asking(alternative)
         for name in names {
             guard let uri = try PKCS11URI(argument: name) else { continue }
             if let path = try uri.pinFile() { return try SecretSource("file:\(path)", alternative: alternative) }
             if let pin = try PKCS11URI.pinValue(of: name) {
                 SecretArgument.warn()
-                return GivenPIN(pin, for: try GivenPIN.purposes(of: uri, process), others: standard)
+                return GivenPIN(pin, for: try GivenPIN.purposes(of: uri, access), others: standard)
             }
         }
         return standard
     }
-}
-
-extension ProcessKeychains {
-    /// The host over these keychains, for requests that ask nobody.
-    var host: any KeychainService { KeychainHost.Host(self) }
 }
 
 extension RequestContext {
@@ -239,11 +215,11 @@ extension RequestContext {
 
 extension AuthenticationOptions {
     /// The prompter that asks a person. Warns if the pinentry that was chosen cannot be used.
-    private func asking(_ alternative: String) -> FirstAvailablePrompter {
-        if let defect = PinentryPrompter.defectOfChoice() {
+    private func asking(_ alternative: String) -> any Prompter {
+        if let defect = HostAccess.defectOfPinentry {
             Warnings.show("warning: \(defect): questions come to the terminal")
         }
-        return .standard(alternative: alternative)
+        return HostAccess.prompter(alternative)
     }
 }
 

@@ -1,6 +1,5 @@
 internal import Glibc
 internal import HostAPI
-internal import KeychainHost
 internal import KeychainModel
 internal import Platform
 internal import SecureBytes
@@ -129,7 +128,7 @@ final class SecretSource: Prompter {
     func confirm(_ question: String) throws(KeychainError) -> Bool { false }
 
     /// Messages go to the terminal, where a person may be: a touch cannot come from a file.
-    func tell(_ message: String) { TerminalPrompter().tell(message) }
+    func tell(_ message: String) { HostAccess.tell(message) }
 
     private static func open(_ path: String) throws(KeychainError) -> Int32 {
         let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC)

@@ -139,7 +139,8 @@ enum MessageSamples {
             .keys(KeyQuery(.name("k"), in: .keychains([]))), .keys(KeyQuery(.name("k"), in: .keychains([keychain]))),
             .keys(KeyQuery(.name("9A"), in: .absentTokens)), .askAhead(of: .use(of: object)),
             .vouching(for: local, with: [0x30, 0]), .askAhead(of: .change(of: keychain)),
-            .askAhead(of: .reading(of: keychain)),
+            .askAhead(of: .reading(of: keychain)), .keychains(.knownCards), .keys(KeyQuery(.cryptokiID([1, 0]))),
+            .keys(KeyQuery(.any, in: .knownTokens)), .damage(Query(local)), .storedSecret(of: local),
         ]
         return requests + cardRequests
     }
@@ -247,7 +248,7 @@ enum MessageSamples {
             reference: object, der: [0x30])
         var named = Item(.certificate, attributes: [:], keychain: KeychainIdentifier(rawValue: ""), reference: local)
         named.tokenTraits = TokenTraits(
-            cryptokiID: [1], pinUse: .always, touchUse: .expected,
+            cryptokiID: [1], pinUse: .always, touchUse: .expected, publicLabel: "ö",
             objectIdentifier: [0x06, 0x01, 0x01])
         let error = KeychainError(.authFailed, "wrong PIN", remedy: "try", key: "u_AuthUI", triesLeft: 2)
         let missing =
@@ -307,8 +308,11 @@ enum MessageSamples {
         answers += PresenceProof.allCases.map { .presenceProof($0) }
         answers += tokens.map { .token($0) }
         answers += TokenFailure.allCases.map { .failed(KeychainError(.notLoggedIn, failure: $0)) }
+        let damaged = KeychainDescription(
+            item.keychain, .file, name: "a", location: "/a", status: [], damage: error)
         return try answers + answersAboutFiles(item, named, missing) + answersAboutKeys(item, missing)
             + answersAboutCards(description, error)
+            + [.keychains(Outcome([damaged])), .damage(missing), .damage([])]
     }
 
     private static func answersAboutKeys(_ item: Item, _ missing: [Missing]) -> [HostAnswer] {

@@ -227,12 +227,11 @@ import TokenKit
     }
 
     @Test(arguments: [
-        ("piv:72f230a0", "piv:72f230a0"), ("/piv:72f230a0", nil), ("other:72f230a0", nil), ("login", nil),
-        ("piv:", nil),
-        ("", nil),
+        ("piv:72f230a0", true), ("pkcs11:a", false), ("/piv:72f230a0", false), ("other:72f230a0", false),
+        ("login", false), ("piv:", false), ("", false),
     ])
-    func `A card is named by its driver and number`(_ name: String, _ id: String?) {
-        #expect(NamedKeychain.tokenID(name)?.description == id)
+    func `A card is named by its driver and number`(_ name: String, _ isID: Bool) {
+        #expect(NamedKeychain.isIDOfCard(name) == isID)
     }
 
     @Test func `The beginning of one command's name is enough`() throws {

@@ -10,7 +10,7 @@ extension KeychainDescription.Kinds: WireValue {
 
     init(from message: inout MessageReader) throws(WireError) {
         self.init(rawValue: try message.byte())
-        guard isSubset(of: .all) else { throw .malformed }
+        guard isSubset(of: [.all, .knownCards]) else { throw .malformed }
     }
 }
 
@@ -38,6 +38,7 @@ extension KeychainDescription: WireValue {
         message.write(UInt64(status.rawValue))
         message.write(isDefault)
         message.write(token)
+        message.write(damage)
     }
 
     init(from message: inout MessageReader) throws(WireError) {
@@ -47,7 +48,7 @@ extension KeychainDescription: WireValue {
         self.init(
             identifier, kind, name: name, location: location,
             status: KeychainStatus(rawValue: try message.number32()), isDefault: try message.flag(),
-            token: try message.optional())
+            token: try message.optional(), damage: try message.optional())
     }
 }
 
@@ -219,6 +220,9 @@ extension HostAnswer: WireValue {
         case .modules(let modules):
             message.write(31 as UInt8)
             message.write(modules)
+        case .damage(let missing):
+            message.write(32 as UInt8)
+            message.write(missing)
         }
     }
 
@@ -255,6 +259,7 @@ extension HostAnswer: WireValue {
         case 29: self = .card(try message.value())
         case 30: self = .dataObject(try message.value())
         case 31: self = .modules(try message.value())
+        case 32: self = .damage(try message.value())
         default: throw .malformed
         }
     }

@@ -174,6 +174,12 @@ extension HostRequest: WireValue {
             message.write(name)
             message.write(card)
         case .modules: message.write(50 as UInt8)
+        case .damage(let query):
+            message.write(51 as UInt8)
+            message.write(query)
+        case .storedSecret(let item):
+            message.write(52 as UInt8)
+            message.write(item)
         }
     }
 
@@ -235,6 +241,8 @@ extension HostRequest: WireValue {
         case 48: self = .card(try message.value(), telling: try message.value())
         case 49: self = .dataObject(try message.text(), of: try message.value())
         case 50: self = .modules
+        case 51: self = .damage(try message.value())
+        case 52: self = .storedSecret(of: try message.value())
         default: throw .malformed
         }
     }

@@ -106,6 +106,7 @@ extension TokenTraits: WireValue {
         message.write(cryptokiID) { $1.write($0) }
         message.write(pinUse)
         message.write(touchUse)
+        message.write(publicLabel) { $1.write($0) }
         message.write(objectIdentifier)
     }
 
@@ -113,7 +114,7 @@ extension TokenTraits: WireValue {
         self.init(
             cryptokiID: try message.optional { (message) throws(WireError) in try message.bytes() },
             pinUse: try message.value(), touchUse: try message.value(),
-            objectIdentifier: try message.bytes())
+            publicLabel: try message.optionalText(), objectIdentifier: try message.bytes())
     }
 }
 

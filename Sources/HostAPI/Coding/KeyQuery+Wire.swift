@@ -19,6 +19,7 @@ extension KeyQuery.Places: WireValue {
             message.write(1 as UInt8)
             message.write(keychains) { $1.write($0) }
         case .absentTokens: message.write(2 as UInt8)
+        case .knownTokens: message.write(3 as UInt8)
         }
     }
 
@@ -28,6 +29,7 @@ extension KeyQuery.Places: WireValue {
             self = .keychains(
                 try message.optional { (message) throws(WireError) in try message.value([KeychainIdentifier].self) })
         case 2: self = .absentTokens
+        case 3: self = .knownTokens
         default: throw .malformed
         }
     }
@@ -51,6 +53,10 @@ extension KeySelector: WireValue {
         case .reference(let reference):
             message.write(5 as UInt8)
             message.write(reference)
+        case .cryptokiID(let id):
+            message.write(6 as UInt8)
+            message.write(id)
+        case .any: message.write(7 as UInt8)
         }
     }
 
@@ -61,6 +67,8 @@ extension KeySelector: WireValue {
         case 3: self = .label(try message.text())
         case 4: self = .publicKeyHash(try message.bytes())
         case 5: self = .reference(try message.value())
+        case 6: self = .cryptokiID(try message.bytes())
+        case 7: self = .any
         default: throw .malformed
         }
     }

@@ -36,4 +36,5 @@ public enum HostAnswer: Sendable, Equatable {
     case card(CardOverview)
     case dataObject(CardDataContent)
     case modules([ModuleDescription])
+    case damage([Missing])
 }

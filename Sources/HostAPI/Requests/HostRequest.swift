@@ -54,6 +54,8 @@ public enum HostRequest: Sendable, Equatable {
     case card(KeychainIdentifier, telling: CardOverview.Parts)
     case dataObject(String, of: KeychainIdentifier)
     case modules
+    case damage(Query)
+    case storedSecret(of: PersistentReference)
 }
 
 extension KeychainService {
@@ -120,6 +122,8 @@ extension KeychainService {
             case .card(let identifier, let parts): return .card(try card(identifier, telling: parts, context))
             case .dataObject(let name, let card): return .dataObject(try dataObject(name, of: card, context))
             case .modules: return .modules(try modules(context))
+            case .damage(let query): return .damage(try damage(matching: query, context))
+            case .storedSecret(let item): return .secret(try storedSecret(of: item, context))
             }
             return .done
         } catch {

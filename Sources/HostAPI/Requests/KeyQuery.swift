@@ -9,6 +9,8 @@ public struct KeyQuery: Sendable, Hashable {
         case keychains([KeychainIdentifier]?)
         /// The cards that were read before and are in no reader now.
         case absentTokens
+        /// The cards that were read before, in a reader or not. No card is asked.
+        case knownTokens
     }
 
     public let selector: KeySelector

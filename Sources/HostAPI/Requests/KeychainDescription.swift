@@ -2,7 +2,7 @@ public import CryptokiNames
 public import KeychainModel
 
 /// A member of the search list and its state.
-public struct KeychainDescription: Sendable, Hashable {
+public struct KeychainDescription: Sendable, Equatable {
     public enum Kind: UInt8, Sendable, CaseIterable {
         /// A local keychain in a file.
         case file = 1
@@ -25,6 +25,8 @@ public struct KeychainDescription: Sendable, Hashable {
         public static let moduleTokens = Kinds(rawValue: 4)
         public static let tokens: Kinds = [.cards, .moduleTokens]
         public static let all: Kinds = [.files, .cards, .moduleTokens]
+        /// The cards that were read before, whether or not they are in a reader now, as they were then. No card is asked.
+        public static let knownCards = Kinds(rawValue: 8)
     }
 
     /// The description that a card or a module's token gives of itself, and its place.
@@ -35,7 +37,7 @@ public struct KeychainDescription: Sendable, Hashable {
         public var serialNumber: String?
         /// The firmware or application version.
         public var version: String?
-        /// The slot that the token is in.
+        /// The slot that the token is in; nil for a card that is in no reader.
         public var slotName: CryptokiSlotName?
         /// The name of the module that shows the token; nil for a card that is read without one.
         public var module: String?
@@ -62,12 +64,14 @@ public struct KeychainDescription: Sendable, Hashable {
     public let status: KeychainStatus
     /// Whether new items that name no keychain go to it.
     public let isDefault: Bool
-    /// Nil for a file, and for a card that is in no reader.
+    /// Nil for a file.
     public let token: Token?
+    /// The error of a file that is damaged as a whole.
+    public let damage: KeychainError?
 
     public init(
         _ identifier: KeychainIdentifier, _ kind: Kind, name: String, location: String, status: KeychainStatus,
-        isDefault: Bool = false, token: Token? = nil
+        isDefault: Bool = false, token: Token? = nil, damage: KeychainError? = nil
     ) {
         self.identifier = identifier
         self.kind = kind
@@ -76,6 +80,7 @@ public struct KeychainDescription: Sendable, Hashable {
         self.status = status
         self.isDefault = isDefault
         self.token = token
+        self.damage = damage
     }
 }
 

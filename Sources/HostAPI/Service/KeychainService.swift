@@ -140,6 +140,11 @@ public protocol KeychainService: CardService {
     /// - Throws: `errSecParam` or a similar error, naming the key; the error of the first member where every member failed.
     func items(matching query: Query, _ context: RequestContext) throws(KeychainError) -> Outcome<[Item]>
 
+    /// The damaged items in files that match a query by those of their values that can still be read. Asks no person.
+    ///
+    /// A search tells of every damaged item that it cannot rule out. Who deletes items before they are added anew has to know only of these.
+    func damage(matching query: Query, _ context: RequestContext) throws(KeychainError) -> [Missing]
+
     /// The identities that a query finds, each a certificate and its private key, wherever the two are.
     ///
     /// - Throws: as ``items(matching:_:)`` does.
@@ -159,6 +164,11 @@ public protocol KeychainService: CardService {
     ///   `errSecKeyIsSensitive` for one that leaves its keychain only encrypted, `errSecInteractionNotAllowed` where a
     ///   password is needed and no person can be asked, `errSecAuthFailed`.
     func secret(of item: PersistentReference, _ context: RequestContext) throws(KeychainError) -> SharedSecret?
+
+    /// The secret of an item in a file as the file has it, encrypted; nil for an item without one. Asks no person.
+    ///
+    /// - Throws: `errSecItemNotFound`; `errSecParam` for an item on a token, where no secret is told.
+    func storedSecret(of item: PersistentReference, _ context: RequestContext) throws(KeychainError) -> SharedSecret?
 
     /// Carries out all steps, in any keychains, or none of them.
     ///
@@ -328,69 +338,5 @@ extension KeychainService {
     /// Unlocks for the usual time.
     public func unlock(_ keychain: KeychainIdentifier, _ context: RequestContext) throws(KeychainError) {
         try unlock(keychain, for: nil, context)
-    }
-}
-
-// MARK: - The typed form
-
-extension KeychainService {
-    /// The items that a typed query finds; attributes and filters that the items lack do not compile.
-    ///
-    ///     let found = try service.items(.genericPasswords.where(.service, "mail")).found
-    public func items(
-        _ query: some QueryForm, _ context: RequestContext = RequestContext()
-    ) throws(KeychainError) -> Outcome<[Item]> {
-        try items(matching: query.checked(), context)
-    }
-
-    /// The identities that a query finds.
-    ///
-    ///     let signers = try service.identities(.identities.subject(.contains, "anna").where(.canSign, true)).found
-    public func identities(
-        _ query: some QueryForm, _ context: RequestContext = RequestContext()
-    ) throws(KeychainError) -> Outcome<[Identity]> {
-        try identities(matching: query.checked(), context)
-    }
-
-    /// The secret of an item that was found.
-    public func secret(
-        of item: Item, _ context: RequestContext = RequestContext()
-    ) throws(KeychainError) -> SharedSecret? {
-        try secret(of: item.reference, context)
-    }
-
-    /// Adds an item.
-    ///
-    /// - Parameter keychain: the keychain that it goes to; nil for the default one.
-    @discardableResult
-    public func add(
-        _ item: NewItem, to keychain: KeychainIdentifier? = nil, _ context: RequestContext = RequestContext()
-    ) throws(KeychainError) -> Item {
-        let outcome = try change([.add(Addition(item, to: keychain))], context)
-        guard let item = outcome.found.added.first else { throw KeychainError(.internal) }
-        return item
-    }
-
-    /// Changes all items that a query finds, or none.
-    ///
-    /// - Returns: the number of items, and the damaged ones that stay as they are.
-    @discardableResult
-    public func update(
-        _ query: some QueryForm, to attributes: Attributes = [:], secret: SharedSecret? = nil,
-        _ context: RequestContext = RequestContext()
-    ) throws(KeychainError) -> Outcome<Int> {
-        let outcome = try change([.update(query.checked(), attributes, secret: secret)], context)
-        return Outcome(outcome.found.updatedCount, missing: outcome.missing)
-    }
-
-    /// Deletes all items that a query finds, or none.
-    ///
-    /// - Returns: the number of items, and the damaged ones that are still there.
-    @discardableResult
-    public func delete(
-        _ query: some QueryForm, _ context: RequestContext = RequestContext()
-    ) throws(KeychainError) -> Outcome<Int> {
-        let outcome = try change([.delete(query.checked())], context)
-        return Outcome(outcome.found.deletedCount, missing: outcome.missing)
     }
 }

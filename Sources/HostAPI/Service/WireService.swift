@@ -96,6 +96,16 @@ package struct WireService: KeychainService {
         }
     }
 
+    package func damage(matching query: Query, _ context: RequestContext) throws(KeychainError) -> [Missing] {
+        try send(.damage(query), context) { if case .damage(let missing) = $0 { missing } else { nil } }
+    }
+
+    package func storedSecret(
+        of item: PersistentReference, _ context: RequestContext
+    ) throws(KeychainError) -> SharedSecret? {
+        try send(.storedSecret(of: item), context) { if case .secret(let secret) = $0 { .some(secret) } else { nil } }
+    }
+
     package func isSupported(
         _ algorithm: KeyAlgorithm, for operation: KeyOperation, by key: KeyRequest.Key, _ context: RequestContext
     ) throws(KeychainError) -> Bool {

@@ -2,7 +2,7 @@ public import KeychainModel
 internal import SecureBytes
 
 extension LocalKeychain {
-    /// The symmetric keys that the selector names; none for a public-key hash.
+    /// The symmetric keys that the selector names; none for other selectors than labels and references.
     public func symmetricKeys(_ selector: KeySelector) throws(KeychainError) -> [SymmetricKey] {
         let query: Query
         switch selector {
@@ -10,7 +10,7 @@ extension LocalKeychain {
             let fixed: Attributes = [.keyClass: KeyClass.symmetric.value, .synchronizable: Query.anySynchronizable]
             query = try Query(.key, fixed.merging([.label: .string(label)]) { $1 }, limit: .all)
         case .reference(let reference): query = Query(reference)
-        case .publicKeyHash: return []
+        case .any, .publicKeyHash, .cryptokiID: return []
         }
         let result = try items(matching: query)
         let keys = result.found.filter(\.isSymmetricKey).map { SymmetricKey($0, in: self) }

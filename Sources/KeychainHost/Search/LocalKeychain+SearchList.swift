@@ -1,15 +1,11 @@
 internal import KeychainStore
 public import KeychainModel
+internal import Platform
 public import SecureBytes
 
 extension LocalKeychain: Keychain {
     /// The file's name without folder and ending.
-    public var name: String { LocalKeychain.name(ofFile: path) }
-
-    /// The name of the keychain in a file.
-    public static func name(ofFile path: String) -> String {
-        KeychainFile.keychainName(ofFile: path)
-    }
+    public var name: String { Directories.keychainName(ofFile: path) }
 
     public var writableIdentifier: KeychainIdentifier? { isReadOnly ? nil : identifier }
 
@@ -41,11 +37,14 @@ extension LocalKeychain: Keychain {
     public func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] {
         let query =
             switch selector {
+            case .any: try LocalKeychain.privateKeys([:])
             case .name(let label), .signer(let label), .label(let label):
                 try LocalKeychain.privateKeys([.label: .string(label)])
             case .publicKeyHash(let hash): try LocalKeychain.privateKeys([.applicationLabel: .data(hash)])
+            case .cryptokiID: Query?.none
             case .reference(let reference): Query(reference)
             }
+        guard let query else { return [] }
         let result = try items(matching: query)
         let keys = result.found.filter(\.isPrivateKey).compactMap { item in
             item.der.map { LocalKeychainKey(keychain: self, found: item, publicKey: $0) }

@@ -1,15 +1,10 @@
 internal import HostAPI
-package import KeychainModel
+internal import KeychainModel
 internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
 extension KeychainError {
-    /// - Parameter card: its label, or its id where no label is known.
-    package static func cardNotInserted(_ card: String) -> KeychainError {
-        KeychainError(.noSuchKeychain, "the card '\(card)' is not inserted", remedy: "insert it")
-    }
-
     static func noSuchKeychain(_ identifier: KeychainIdentifier) -> KeychainError {
         identifier.isLocal
             ? KeychainError(.noSuchKeychain, "the keychain is not in the search list")

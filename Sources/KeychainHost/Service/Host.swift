@@ -158,7 +158,8 @@ public final class Host: KeychainService {
     public func keychains(
         _ kinds: KeychainDescription.Kinds, _ context: RequestContext
     ) throws(KeychainError) -> Outcome<[KeychainDescription]> {
-        let isOnToken: Bool? = kinds.contains(.files) ? (kinds == .files ? false : nil) : true
+        let looksIntoReaders = !kinds.isDisjoint(with: .tokens)
+        let isOnToken: Bool? = kinds.contains(.files) && looksIntoReaders ? nil : looksIntoReaders
         return try visit(context, onToken: isOnToken) { visit throws(KeychainError) in
             visit.session.descriptions(kinds)
         }
@@ -191,6 +192,10 @@ public final class Host: KeychainService {
         }
     }
 
+    public func damage(matching query: Query, _ context: RequestContext) throws(KeychainError) -> [Missing] {
+        try visit(context, onToken: false) { visit throws(KeychainError) in try visit.session.damage(matching: query) }
+    }
+
     public func identities(
         matching query: Query, _ context: RequestContext
     ) throws(KeychainError) -> Outcome<[Identity]> {
@@ -216,6 +221,18 @@ public final class Host: KeychainService {
             if let refusal = item.itemClass.refusalToLeave(item.attributes) { throw refusal }
             let use = visit.use("read \(item.itemClass.anyNoun)")
             return SharedSecret(ifAny: try visit.session.secret(of: item, use: use))
+        }
+    }
+
+    public func storedSecret(
+        of item: PersistentReference, _ context: RequestContext
+    ) throws(KeychainError) -> SharedSecret? {
+        guard item.tokenID == nil else {
+            throw KeychainError(.param, "the item is on a token, which tells no secret", remedy: "name one in a file")
+        }
+        return try visit(context, onToken: false) { visit throws(KeychainError) in
+            let file = try visit.session.keychain(of: visit.session.item(item)) as? LocalKeychain
+            return try file?.sealedSecret(of: item).map { SharedSecret(Secret(copying: $0.span)) }
         }
     }
 

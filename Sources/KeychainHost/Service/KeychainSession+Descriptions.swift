@@ -5,7 +5,10 @@ internal import TokenKit
 extension KeychainSession {
     /// The members with their state, without readers that have no card of a known kind.
     func descriptions(_ kinds: KeychainDescription.Kinds) -> Outcome<[KeychainDescription]> {
-        var outcome = Outcome<[KeychainDescription]>([], missing: searchList.missing)
+        var outcome = Outcome<[KeychainDescription]>([])
+        if kinds.contains(.knownCards) { outcome.found = knownTokens().map { KeychainDescription($0.identity) } }
+        guard !kinds.isDisjoint(with: .all) else { return outcome }
+        outcome.missing = searchList.missing
         for member in searchList.members {
             do throws(KeychainError) {
                 switch member {
@@ -28,8 +31,7 @@ extension KeychainSession {
     /// - Throws: `errSecNoSuchKeychain`.
     func details(of identifier: KeychainIdentifier) throws(KeychainError) -> KeychainDetails {
         if let absent = absentTokens().first(where: { $0.isIdentified(by: identifier) }), unreadCards().isEmpty {
-            return KeychainDetails(
-                KeychainDescription(identifier, .card, name: absent.name, location: "", status: absent.status))
+            return KeychainDetails(KeychainDescription(absent.identity))
         }
         switch try keychain(identifier) {
         case let file as LocalKeychain: return details(of: file)
@@ -66,7 +68,24 @@ extension KeychainSession {
     private func description(of file: LocalKeychain) -> KeychainDescription {
         KeychainDescription(
             file.identifier, .file, name: file.name, location: file.path, status: file.status,
-            isDefault: defaultKeychain?.isIdentified(by: file.identifier) ?? false)
+            isDefault: defaultKeychain?.isIdentified(by: file.identifier) ?? false, damage: file.damage)
+    }
+}
+
+extension KeychainDescription {
+    /// A card that was read before, and may be in no reader.
+    fileprivate init(_ identity: TokenIdentity) {
+        self.init(
+            KeychainIdentifier(rawValue: identity.id.description), .card, name: identity.label, location: "",
+            status: .readable, token: Token(identity))
+    }
+}
+
+extension KeychainDescription.Token {
+    fileprivate init(_ identity: TokenIdentity, in slot: (any TokenBackend)? = nil, shownBy module: String? = nil) {
+        self.init(
+            manufacturer: identity.manufacturer, model: identity.model, serialNumber: identity.serialNumber,
+            version: identity.version, slotName: slot?.cryptokiName, module: module)
     }
 }
 
@@ -100,9 +119,7 @@ extension TokenKeychain {
             KeychainDescription(
                 KeychainIdentifier(rawValue: identity.id.description), isCard ? .card : .moduleToken,
                 name: identity.label, location: name, status: status,
-                token: KeychainDescription.Token(
-                    manufacturer: identity.manufacturer, model: identity.model, serialNumber: identity.serialNumber,
-                    version: identity.version, slotName: slot.cryptokiName, module: module))
+                token: KeychainDescription.Token(identity, in: slot, shownBy: module))
         }
     }
 }

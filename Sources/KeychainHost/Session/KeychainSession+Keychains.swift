@@ -78,6 +78,7 @@ extension KeychainSession {
         case .keychains(nil): searchList
         case .keychains(let identifiers?): namedList(identifiers)
         case .absentTokens: SearchList(members: absentTokens())
+        case .knownTokens: SearchList(members: AbsentTokenKeychain.all(of: knownTokens(), besides: []))
         }
     }
 
@@ -86,8 +87,11 @@ extension KeychainSession {
         return SearchList(locals: members, missing: missing)
     }
 
-    /// The gaps for keychains that a query names and that do not exist.
-    func absentKeychains(_ query: Query) -> [Missing] { named(query.keychains ?? []).missing }
+    /// The gaps for keychains that a query names and that do not exist. A card, which has no passwords, is not looked for where they are
+    /// wanted.
+    func absentKeychains(_ query: Query) -> [Missing] {
+        named((query.keychains ?? []).filter { $0.isLocal || !query.itemClass.isPassword }).missing
+    }
 
     /// The keychains that a request names, and the gaps for those that do not exist.
     private func named(_ identifiers: [KeychainIdentifier]) -> (members: [any Keychain], missing: [Missing]) {

@@ -43,9 +43,11 @@ public struct AbsentTokenKeychain: CardKeychain {
     public func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] {
         token.inventory.objects.filter { object in
             switch selector {
+            case .any: true
             case .name(let name), .signer(let name): object.id == TokenObjectID(name.uppercased())
             case .label(let label): object.keyLabel == label
             case .publicKeyHash(let hash): TokenItems.publicKeyHash(of: object) == hash
+            case .cryptokiID(let id): object.cryptokiID == id
             case .reference(let reference):
                 reference == TokenItems.reference(.key, to: object, on: token.identity)
             }

@@ -100,7 +100,7 @@ package struct TokenItems {
             der: key.publicKey.isEmpty ? nil : key.publicKey)
         item.tokenTraits = TokenTraits(
             cryptokiID: object.cryptokiID, pinUse: TokenTraits.PINUse(key.pinPolicy),
-            touchUse: TokenTraits.TouchUse(key.touchPolicy))
+            touchUse: TokenTraits.TouchUse(key.touchPolicy), publicLabel: key.publicLabel)
         return item
     }
 

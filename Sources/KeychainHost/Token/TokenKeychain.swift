@@ -83,7 +83,12 @@ public struct TokenKeychain: CardKeychain {
     private func contents(_ selector: KeySelector) throws(TokenError) -> TokenContents? {
         do throws(TokenError) {
             // The card is identified first: what is remembered of a card is found by its identity.
-            return try slot.contents { selector.selection(on: $0.id) }
+            guard case .cryptokiID(let id) = selector else {
+                return try slot.contents { selector.selection(on: $0.id) }
+            }
+            _ = try slot.identity()
+            let selection = try slot.selection(ofCryptokiID: id, at: slot.insertion())
+            return try slot.contents { _ in selection }
         } catch {
             guard error.code == .notFound, selector.namesTokenKey else { throw error }
             return nil
@@ -122,7 +127,7 @@ extension KeySelector {
         switch self {
         case .name(let name): .object(TokenObjectID(name))
         case .signer(let name): .privateKey(TokenObjectID(name))
-        case .label, .publicKeyHash: .all
+        case .any, .label, .publicKeyHash, .cryptokiID: .all
         case .reference(let reference):
             reference.tokenID == token.description ? reference.tokenObject.map { .privateKey($0) } : nil
         }
@@ -131,9 +136,10 @@ extension KeySelector {
     /// Whether the selector means an object.
     fileprivate func isFor(_ object: TokenObject) -> Bool {
         switch self {
-        case .name, .signer: true
+        case .any, .name, .signer: true
         case .label(let label): object.keyLabel == label
         case .publicKeyHash(let hash): TokenItems.publicKeyHash(of: object) == hash
+        case .cryptokiID(let id): object.cryptokiID == id
         case .reference(let reference):
             // The name of an object includes the hash of its key: once the key has been replaced, the reference finds nothing.
             if case .token(_, let name) = reference.target {
@@ -147,8 +153,8 @@ extension KeySelector {
     /// Whether the selector names one key of a token, so that nothing else is read.
     fileprivate var namesTokenKey: Bool {
         switch self {
-        case .name, .signer: true
-        case .label, .publicKeyHash, .reference: false
+        case .name, .signer, .cryptokiID: true
+        case .any, .label, .publicKeyHash, .reference: false
         }
     }
 

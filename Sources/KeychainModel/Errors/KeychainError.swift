@@ -32,6 +32,13 @@ public struct KeychainError: Error, Sendable {
     }
 }
 
+extension KeychainError {
+    /// - Parameter card: its label, or its id where no label is known.
+    package static func cardNotInserted(_ card: String) -> KeychainError {
+        KeychainError(.noSuchKeychain, "the card '\(card)' is not inserted", remedy: "insert it")
+    }
+}
+
 extension KeychainError: Equatable {
     public static func == (left: KeychainError, right: KeychainError) -> Bool {
         left.code == right.code

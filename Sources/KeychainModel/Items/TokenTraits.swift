@@ -18,16 +18,19 @@ package struct TokenTraits: Hashable, Sendable {
     package let cryptokiID: [UInt8]?
     package let pinUse: PINUse
     package let touchUse: TouchUse
+    /// The label of a private key's public half, where it is another; nil for the same.
+    package let publicLabel: String?
     /// The object identifier of a data object in DER, tag and length included; empty for an object without one.
     package let objectIdentifier: [UInt8]
 
     package init(
         cryptokiID: [UInt8]? = nil, pinUse: PINUse = .never, touchUse: TouchUse = .unknown,
-        objectIdentifier: [UInt8] = []
+        publicLabel: String? = nil, objectIdentifier: [UInt8] = []
     ) {
         self.cryptokiID = cryptokiID
         self.pinUse = pinUse
         self.touchUse = touchUse
+        self.publicLabel = publicLabel
         self.objectIdentifier = objectIdentifier
     }
 }

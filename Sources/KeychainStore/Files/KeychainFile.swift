@@ -257,14 +257,7 @@ extension KeychainFile {
     }
 
     /// The name of the keychain: the file's without folder and ending.
-    package var keychainName: String { Self.keychainName(ofFile: path) }
-
-    /// The name of a keychain in that file: the file's without folder and ending.
-    package static func keychainName(ofFile path: String) -> String {
-        let file = path.split(separator: "/").last ?? path[...]
-        guard let dot = file.lastIndex(of: "."), dot != file.startIndex else { return String(file) }
-        return String(file[..<dot])
-    }
+    package var keychainName: String { Directories.keychainName(ofFile: path) }
 
     /// The absolute form of a path, which need not exist.
     package static func absolute(_ path: String) -> String {

@@ -1,6 +1,5 @@
 internal import KeychainModel
 internal import ArgumentParser
-internal import KeychainHost
 internal import SecureBytes
 
 /// A command whose attributes are options, by the letters of the table of attributes.

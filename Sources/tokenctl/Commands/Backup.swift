@@ -1,7 +1,6 @@
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
-internal import KeychainHost
 
 struct BackupKeychain: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -76,8 +75,8 @@ struct RestoreKeychain: ParsableCommand {
     func run() throws {
         // A file that is not there is told as for every other input.
         _ = try Input(backup)
-        let session = try CommandKeychains(cards: false, locals: false)
-        let host = try authentication.host(session.process, for: [])
+        let session = try CommandKeychains(cards: false, files: false)
+        let host = try authentication.host(session.access, for: [])
         let restored = try host.restoreKeychain(from: backup, as: keychain, password: nil, authentication.request)
         guard !output.json else { return try Listing.showJSON(KeychainRow(restored.keychain)) }
         StandardOutput.line(restored.keychain.location)

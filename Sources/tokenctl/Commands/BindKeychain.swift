@@ -2,10 +2,7 @@ internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
-internal import KeychainHost
-internal import PKCS11Driver
 internal import SecureBytes
-internal import TokenKit
 
 struct BindKeychain: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -52,13 +49,12 @@ struct BindKeychain: ParsableCommand {
             return
         }
         let uri = try key.flatMap { try PKCS11URI(argument: $0) }
-        let session = try CommandKeychains(cards, keychains: uri == nil ? [] : [key].compactMap { $0 }, locals: false)
+        let session = try CommandKeychains(cards, keychains: uri == nil ? [] : [key].compactMap { $0 }, files: false)
         let name = try uri.map { try session.key(namedBy: $0).name } ?? key
-        guard let card = try session.onlyCard().identity() else { return }
-        let host = try authentication.host(
-            session.process, for: [key, keychain, cards.reader].compactMap { $0 })
+        let card = try session.onlyCard()
+        let host = try authentication.host(session.access, for: [key, keychain, cards.reader].compactMap { $0 })
         _ = try host.openKeychain(at: named.description.location, .silent)
-        let bound = try host.bind(named.identifier, to: KeychainIdentifier(card.id), key: name, authentication.request)
+        let bound = try host.bind(named.identifier, to: card.identifier, key: name, authentication.request)
         guard !output.json else { return try Listing.showJSON(BindingRow(bound)) }
         StandardOutput.line("'\(bound.label)' opens '\(named.description.name)' from now on.")
     }
@@ -122,10 +118,9 @@ struct UnbindKeychain: ParsableCommand {
     /// The id of the card that a URI names, inserted or read before.
     private static func id(of uri: PKCS11URI) throws -> String {
         try uri.requireName()
-        let session = try CommandKeychains(locals: false)
-        let present = session.eachToken { uri.id(of: $1, in: $0.slot) }.found
-        let known = session.process.knownTokens().map { uri.id(of: $0.identity, in: nil) }
-        let ids = Set((present + known).compactMap { $0 })
+        let session = try CommandKeychains(files: false)
+        let cards = try session.foundTokens().found + session.knownCards()
+        let ids = Set(cards.filter { uri.matches(PKCS11URI.Place($0)) }.map(\.identifier.rawValue))
         guard let id = ids.first else {
             throw KeychainError(.itemNotFound, "no card that is in or was read before matches '\(uri.tokenPart)'")
         }
@@ -133,12 +128,5 @@ struct UnbindKeychain: ParsableCommand {
             throw CommandError("'\(uri)' names more than one card", ids.sorted().joined(separator: ", "))
         }
         return id
-    }
-}
-
-extension PKCS11URI {
-    /// The card's id if the URI names it.
-    fileprivate func id(of identity: TokenIdentity, in slot: (any TokenBackend)?) -> String? {
-        matches(PKCS11URI.Place(identity, in: slot)) ? identity.id.description : nil
     }
 }

@@ -69,7 +69,7 @@ extension Card {
         }
 
         func run() throws {
-            let session = try CommandKeychains(cards, locals: false)
+            let session = try CommandKeychains(cards, files: false)
             var parts: CardOverview.Parts = [.facts, .slots]
             if output.json { parts.formUnion([.pin, .unblockingKey]) }
             let overview = try session.host.card(session.onlyCard().identifier, telling: parts, .silent)

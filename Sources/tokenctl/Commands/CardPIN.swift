@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import HostAPI
-internal import KeychainHost
 internal import KeychainModel
 internal import SecureBytes
 
@@ -36,11 +35,11 @@ extension Card {
             let host: any KeychainService
 
             init(_ cards: CardOptions, _ authentication: AuthenticationOptions) throws {
-                let session = try CommandKeychains(cards, locals: false)
+                let session = try CommandKeychains(cards, files: false)
                 let only = try session.onlyCard()
-                (card, reader) = (try only.identifier, only.name)
+                (card, reader) = (only.identifier, only.location)
                 host = try authentication.host(
-                    session.process, accessGroups: .all, for: [cards.reader].compactMap { $0 })
+                    session.access, accessGroups: .all, for: [cards.reader].compactMap { $0 })
             }
 
             func report(_ sentence: String, _ kind: Kind, _ action: Outcome.Action, _ output: OutputOptions) throws {
@@ -87,7 +86,7 @@ extension Card {
             }
 
             func run() throws {
-                let session = try CommandKeychains(cards, locals: false)
+                let session = try CommandKeychains(cards, files: false)
                 let card = try session.onlyCard().identifier
                 let overview = try session.host.card(card, telling: [.pin, .unblockingKey], .silent)
                 var rows: [PINRow] = []
@@ -174,7 +173,7 @@ extension Card {
             }
 
             func run() throws {
-                let host = try ProcessKeychains().host
+                let host = try HostAccess().host
                 if set {
                     try host.configureCards(.pinTimeout(seconds), in: domain.domain ?? .user, .silent)
                     return try output.json ? Listing.showJSON(["seconds": seconds]) : ()
@@ -216,7 +215,7 @@ extension Card {
             }
 
             func run() throws {
-                let host = try ProcessKeychains().host
+                let host = try HostAccess().host
                 if set {
                     let change = CardSettings.Change.provesBeforePIN(state.map { $0 == .on })
                     try host.configureCards(change, in: domain.domain ?? .user, .silent)

@@ -1,9 +1,7 @@
 internal import ArgumentParser
 internal import CryptokiNames
 internal import HostAPI
-internal import KeychainHost
 internal import KeychainModel
-internal import PKCS11Driver
 internal import SecureBytes
 
 extension Card {
@@ -72,7 +70,7 @@ extension Card {
         }
 
         func run() throws {
-            let process = try ProcessKeychains(cards)
+            let process = try HostAccess(cards)
             let objects = try process.host.drivers(.silent).flatMap(\.dataObjects)
             guard let name else { return try Listing.show(objects.map(ContainerRow.init), json: output.json) }
             let uri = try PKCS11URI(argument: name)
@@ -82,7 +80,7 @@ extension Card {
                     advice: "'tokenctl card read --list' names them")
             }
             let session = try CommandKeychains(
-                cards, keychains: uri == nil ? [] : [name], locals: false, of: process)
+                cards, keychains: uri == nil ? [] : [name], files: false, of: process)
             let host = try authentication.host(process, accessGroups: .all, for: [cards.reader].compactMap { $0 })
             let content = try host.dataObject(object.name, of: session.onlyCard().identifier, authentication.request)
             let facts: [CardFact]

@@ -1,10 +1,8 @@
 internal import CryptokiNames
+internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
-internal import KeychainHost
-internal import PKCS11Driver
 internal import SecureBytes
-internal import TokenKit
 
 struct ListSmartcards: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -32,12 +30,12 @@ struct ListSmartcards: ParsableCommand {
     }
 
     func run() throws {
-        let session = try CommandKeychains(cards, locals: false)
-        let result = session.eachToken { token, identity in
-            let others = output.isListing ? session.namesOfModules(thatShow: token) : []
-            return CardRow(identity, reader: token.name, otherLocations: others)
+        let session = try CommandKeychains(cards, files: false)
+        let result = try session.foundTokens()
+        let rows = result.found.map { card in
+            CardRow(card, otherLocations: output.isListing ? session.access.namesOfModules(thatShow: card) : [])
         }
-        let (rows, missing) = (result.found, session.missing + result.missing)
+        let missing = result.missing
         // If the list is empty, the command fails with the error of the first card's gap, or else of the first gap.
         let failure = rows.isEmpty ? missing.first { $0.place == .card } ?? missing.first : nil
         session.gaps.tell(missing, isFailure: failure != nil)
@@ -55,12 +53,11 @@ struct ListSmartcards: ParsableCommand {
 }
 
 extension ListSmartcards.CardRow {
-    init(_ identity: TokenIdentity, reader: String, otherLocations: [String] = []) {
+    init(_ card: KeychainDescription, otherLocations: [String] = []) {
         self.init(
-            token: identity.id.description, label: identity.label, model: identity.model,
-            serialNumber: identity.serialNumber, version: identity.version, reader: reader,
-            otherLocations: otherLocations.isEmpty ? nil : otherLocations,
-            uri: PKCS11URI(of: PKCS11URI.Token(identity)).description)
+            token: card.identifier.rawValue, label: card.name, model: card.token?.model,
+            serialNumber: card.token?.serialNumber, version: card.token?.version, reader: card.location,
+            otherLocations: otherLocations.isEmpty ? nil : otherLocations, uri: PKCS11URI(of: card).description)
     }
 }
 

@@ -2,8 +2,6 @@ internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
-internal import KeychainHost
-internal import PKCS11Driver
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -25,7 +23,7 @@ struct AddCertificates: ParsableCommand {
         let gaps = Gaps()
         let certificates = try files.map { file in (file, try CertificateFile.read(file, gaps: gaps)) }
         let named = try NamedKeychain(file: keychain)
-        let (opened, host) = (named.description, try CommandKeychains(named.process, cards: false, locals: false).host)
+        let (opened, host) = (named.description, CommandKeychains(named.access).host)
         var added: [Item] = []
         var (hasFailed, hasOtherFailure) = (false, false)
         for (file, certificates) in certificates {
@@ -93,7 +91,7 @@ struct CertificateSelection: ParsableArguments {
 
     /// The label of the card that a name, an id or a URI means; nil where it is not inserted.
     private static func label(ofCard name: String) -> String? {
-        guard let session = try? CommandKeychains(keychains: [name], locals: false) else { return nil }
+        guard let session = try? CommandKeychains(keychains: [name], files: false) else { return nil }
         let identifier = try? session.identifiers().found.first
         return identifier.flatMap { try? session.host.keychain($0, .silent).keychain.name }
     }
@@ -137,12 +135,12 @@ struct CertificateSelection: ParsableArguments {
     /// A certificate in a list of several: its title, SHA-1 and keychain.
     private static func listed(_ item: Item, in session: CommandKeychains) -> String {
         let hash = item.der.flatMap { try? Digest.hash($0, using: .sha1) }.map { " with the SHA-1 \(Hex.encode($0))" }
-        return "\(item.titleAsCertificate)\(hash ?? "") in '\(KeychainNames(session)[item])'"
+        return "\(item.titleAsCertificate)\(hash ?? "") in '\(session.keychainName(of: item))'"
     }
 
     /// The message about a deleted certificate.
     static func deletion(of item: Item, in session: CommandKeychains) -> String {
-        "the certificate \(item.titleAsCertificate) in '\(KeychainNames(session)[item])'"
+        "the certificate \(item.titleAsCertificate) in '\(session.keychainName(of: item))'"
     }
 
     private func matcher() throws -> (Item) throws -> Bool {

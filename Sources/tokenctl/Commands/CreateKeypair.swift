@@ -64,7 +64,7 @@ struct CreateKeypair: ParsableCommand, AttributeCommand {
         access.explain()
         let new = try newKey()
         let named = try NamedKeychain(file: keychain)
-        let prompter = try authentication.prompter(for: [keychain].compactMap { $0 }, named.process)
+        let prompter = try authentication.prompter(for: [keychain].compactMap { $0 }, named.access)
         let change = try KeychainChange(of: named, authentication, prompter, to: "store a key")
         var attributes = key.attributes.filter { [.startDate, .endDate].contains($0.key) }
         if let days { attributes[.endDate] = .date(Clock.now + Int64(days) * 86_400) }

@@ -1,15 +1,13 @@
 internal import HostAPI
 internal import KeychainModel
 internal import Glibc
-internal import KeychainHost
-internal import PKCS11Driver
 internal import Platform
 
 extension Doctor {
     /// Checks for keychains of the search list that searches leave out.
     static func keychains() -> [Finding] {
-        do throws(KeychainError) {
-            return try KeychainPreferences.own.open().missing.map { gap in
+        do {
+            return try CommandKeychains(cards: false).foundFiles().missing.map { gap in
                 let isAbsent = gap.kind == .absentKeychain
                 return Finding(
                     state: "missing", subject: "keychain",
@@ -20,18 +18,23 @@ extension Doctor {
                         : gap.error.remedy)
             }
         } catch {
-            return [Finding(state: "missing", subject: "keychains", finding: error.reason, remedy: error.remedy)]
+            let error = error as? KeychainError
+            return [
+                Finding(
+                    state: "missing", subject: "keychains", finding: error?.reason ?? "they cannot be listed",
+                    remedy: error?.remedy)
+            ]
         }
     }
 
     /// Checks for PKCS#11 modules of other makers that searches leave out.
     static func modules() -> [Finding] {
-        guard let session = try? CommandKeychains(locals: false) else { return [] }
+        guard let tokens = try? CommandKeychains(files: false).foundModuleTokens() else { return [] }
         let isChosen = Environment.variable("TOKENKIT_MODULES") != nil
         let remedy =
             isChosen
             ? "leave it out of TOKENKIT_MODULES" : "a line 'disable-in: tokenctl' in the module's file of p11-kit"
-        return session.tokensOfModules().missing.map { gap in
+        return tokens.missing.filter { $0.place == .module }.map { gap in
             Finding(
                 state: "missing", subject: "other modules", finding: gap.text,
                 remedy: "\(remedy), unless its maker helps")
@@ -42,7 +45,7 @@ extension Doctor {
 extension DoctorSystem {
     /// Checks the program for PIN prompts, if the user has chosen one.
     func pinentry() -> [Finding] {
-        PinentryPrompter.defectOfChoice().map { defect in
+        HostAccess.defectOfPinentry.map { defect in
             [
                 Finding(
                     state: "missing", subject: "pinentry", finding: defect,
@@ -84,7 +87,7 @@ extension DoctorSystem {
     /// objects, and some programs take the other module's.
     func otherModules() -> [Finding] {
         let others = ["opensc-pkcs11.so": "OpenSC", "libykcs11.so": "Yubico"]
-        let folders = Modules.choice.p11Kit.foldersOfModules
+        let folders = Modules.foldersOfConfiguration
         return folders.flatMap { folder in names(in: folder).map { "\(folder)/\($0)" } }.compactMap { file in
             guard file.hasSuffix(".module"), let text = text(file),
                 let library = value(of: "module", ":", in: text)?.split(separator: "/").last,

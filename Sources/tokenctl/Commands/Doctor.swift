@@ -2,10 +2,8 @@ internal import KeychainModel
 internal import ArgumentParser
 internal import FoundationEssentials
 internal import Glibc
-internal import KeychainHost
-internal import PKCS11Driver
+internal import HostAPI
 internal import Platform
-internal import TokenKit
 
 struct Doctor: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -60,9 +58,9 @@ struct Doctor: ParsableCommand {
             .keyClass: KeyClass.private.value, .keyType: KeyType.ed25519.value,
             .synchronizable: Query.anySynchronizable,
         ]
-        return try CommandKeychains(cards: false).locals.filter { keychain in
-            !((try? keychain.items(matching: Query(.key, keys, limit: .one)).found) ?? []).isEmpty
-        }.map(\.name)
+        let session = try CommandKeychains(cards: false)
+        let found = Set(try session.items(matching: Query(.key, keys, limit: .all)).found.map(\.keychain))
+        return try session.foundFiles().found.filter { found.contains($0.identifier) }.map(\.name)
     }
 }
 
@@ -84,39 +82,26 @@ struct DoctorSystem {
     // MARK: Cards
 
     func smartCardService() -> [Finding] {
-        do throws(CardError) {
-            let readers = try PCSCReader.all()
-            guard !readers.isEmpty else {
-                return [Finding(state: "note", subject: "pcscd", finding: "it runs, and there is no reader")]
-            }
-            let filled = readers.filter(\.hasCard).count
-            let counts = "readers: \(readers.count), cards: \(filled)"
-            return [Finding(state: "ok", subject: "pcscd", finding: "it runs (\(counts))")] + readers.compactMap(held)
-        } catch {
+        switch CardServiceState.now {
+        case .running(readers: 0, cards: _, held: _):
+            return [Finding(state: "note", subject: "pcscd", finding: "it runs, and there is no reader")]
+        case .running(let readers, let cards, let held):
+            let counts = "readers: \(readers), cards: \(cards)"
+            // The command would have to wait for these.
+            return [Finding(state: "ok", subject: "pcscd", finding: "it runs (\(counts))")]
+                + held.map { Finding(state: "missing", subject: "card", finding: $0) }
+        case .failed(let reason, let isAbsent):
             let isInstalled = exists("/usr/sbin/pcscd")
             let remedy = isInstalled ? "sudo systemctl enable --now pcscd.socket" : "sudo apt-get install pcscd"
             return [
-                Finding(
-                    state: "missing", subject: "pcscd", finding: error.reason,
-                    remedy: error.code == .serviceUnavailable ? remedy : nil)
+                Finding(state: "missing", subject: "pcscd", finding: reason, remedy: isAbsent ? remedy : nil)
             ]
-        }
-    }
-
-    /// Reports a card that this program would have to wait for. No command is sent to it.
-    private func held(_ reader: PCSCReader) -> Finding? {
-        guard reader.hasCard else { return nil }
-        do throws(CardError) {
-            _ = try PCSCReader(name: reader.name, patience: .zero).connect(trace: nil, CardWait())
-            return nil
-        } catch {
-            return Finding(state: "missing", subject: "card", finding: error.reason)
         }
     }
 
     /// Checks that programs without a session's folder remember rejected PINs in a folder in memory.
     func rejectedPINs() -> [Finding] {
-        Directories.own.volatileRemark.map { [Finding(state: "note", subject: "wrong PINs", finding: $0)] } ?? []
+        HostAccess.remarkOnVolatileFolder.map { [Finding(state: "note", subject: "wrong PINs", finding: $0)] } ?? []
     }
 
     /// Finds a running scdaemon that keeps cards from other programs, without `disable-ccid` and `pcsc-shared`.
@@ -156,7 +141,7 @@ struct DoctorSystem {
     }
 
     func p11Kit(_ module: String) -> [Finding] {
-        let folders = Modules.choice.p11Kit.foldersOfModules
+        let folders = Modules.foldersOfConfiguration
         let files = folders.flatMap { folder in names(in: folder).map { "\(folder)/\($0)" } }
         let lines = files.filter { $0.hasSuffix(".module") }.compactMap { file in
             value(of: "module", ":", in: text(file) ?? "").map { (file: file, module: $0) }

@@ -2,7 +2,6 @@ internal import KeychainModel
 internal import ArgumentParser
 internal import HostAPI
 internal import Glibc
-internal import KeychainHost
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -40,7 +39,7 @@ struct DumpKeychain: ParsableCommand {
         let items = try uris.items(found.items, namedBy: search.uris)
         try session.require(!items.isEmpty, namedBy: search.uris)
         let host = try authentication.host(
-            session.process, accessGroups: .all, for: search.keychains + [search.cards.reader].compactMap { $0 })
+            session.access, accessGroups: .all, for: search.keychains + [search.cards.reader].compactMap { $0 })
         var reader = ContentReader(host, authentication.request(to: "read its secrets"), session)
         if output.json {
             var secrets = JSONSecrets()
@@ -69,11 +68,15 @@ struct DumpKeychain: ParsableCommand {
         let classes = ItemClass.allCases.filter { $0 != .identity }
         var items: [Item] = []
         var (hasRead, missing) = (false, [Missing]())
-        for member in session.searchList.members {
+        let (tokens, files) = (try session.foundTokens(), try session.foundFiles())
+        // A query for the identifier of one of several blank cards finds all of them.
+        var read: Set<KeychainIdentifier> = []
+        for member in tokens.found + files.found where read.insert(member.identifier).inserted {
             for itemClass in classes {
-                let query = try Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)
+                let any: Attributes = [.synchronizable: Query.anySynchronizable]
+                let query = try Query(itemClass, any, in: [member.identifier], limit: .all)
                 do throws(KeychainError) {
-                    let result = try SearchList(tokens: [member]).items(matching: query)
+                    let result = try session.items(matching: query)
                     items += result.found
                     missing += result.missing
                     if result.missing.isEmpty { hasRead = true }
@@ -82,7 +85,7 @@ struct DumpKeychain: ParsableCommand {
                 }
             }
         }
-        missing += session.missing
+        missing += tokens.missing + files.missing + session.missing
         let isReadable = hasRead || !items.isEmpty || missing.allSatisfy { $0.place == .allCards }
         let hasDamage = missing.contains(where: \.isDamage)
         session.gaps.tell(missing, isFailure: !isReadable || hasDamage)
@@ -115,7 +118,21 @@ struct DumpKeychain: ParsableCommand {
 
     /// The data of an item as the keychain stores them, encrypted where they are secret.
     private func stored(_ item: Item, in session: CommandKeychains) throws -> [UInt8] {
-        try session.local(of: item)?.sealedSecret(of: item.reference) ?? item.der ?? []
+        let stored = try session.file(of: item).flatMap { _ in
+            try session.host.storedSecret(of: item.reference, .silent)
+        }
+        return stored?.secret.copied() ?? item.der ?? []
+    }
+}
+
+extension KeychainDescription {
+    /// The gap of a keychain that cannot be read.
+    fileprivate func missing(_ error: KeychainError) -> Missing {
+        switch kind {
+        case .file: Missing(inFile: name, error)
+        case .card: Missing(.unreadableKeychain, in: .card, of: location, error)
+        case .moduleToken: Missing(.unreadableKeychain, in: .module, of: token?.module ?? name, error)
+        }
     }
 }
 
@@ -140,7 +157,7 @@ private struct ContentReader {
 
     /// The item's secret, else its public part.
     mutating func content(of item: Item) -> Content {
-        if let keychain = session.local(of: item)?.name, ContentReader.mayHaveSecret(item) {
+        if let keychain = session.file(of: item)?.name, ContentReader.mayHaveSecret(item) {
             guard unlock(item.keychain, named: keychain) else { return .unreadable }
             do throws(KeychainError) {
                 let secret = try host.secret(of: item.reference, context)

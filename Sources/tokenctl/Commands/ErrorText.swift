@@ -1,6 +1,5 @@
 internal import KeychainModel
 internal import ArgumentParser
-internal import KeychainHost
 internal import SecureBytes
 
 struct ErrorText: ParsableCommand {

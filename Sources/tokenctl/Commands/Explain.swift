@@ -2,8 +2,6 @@ internal import KeychainModel
 internal import ArgumentParser
 internal import HostAPI
 internal import ItemDictionaries
-internal import KeychainHost
-internal import TokenKit
 
 struct Explain: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -54,10 +52,10 @@ struct Explain: ParsableCommand {
 
     func run() throws {
         let session = try CommandKeychains(cards)
-        let host = session.process.host
+        let host = session.access.host
         let request = RequestContext.silent
         let explanations = try ItemQueries(pairs).dictionaries(in: session).map { try host.explain($0, request) }
-        let labels = Dictionary(session.eachToken { ($0.name, $1.label) }.found) { first, _ in first }
+        let labels = Dictionary(try session.foundTokens().found.map { ($0.location, $0.name) }) { first, _ in first }
         for explanation in explanations { try show(explanation, labels) }
     }
 

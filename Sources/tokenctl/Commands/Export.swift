@@ -2,9 +2,7 @@ internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
-internal import KeychainHost
 internal import Glibc
-internal import PKCS11Driver
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -208,7 +206,7 @@ struct Export: ParsableCommand {
         request.passphrase = passphrase.map { .given(SharedSecret(SecretArgument.secret($0))) } ?? .asked
         request.subject = subject
         let host = try authentication.host(
-            session.process, accessGroups: .all, for: [keychain, cards.reader].compactMap { $0 })
+            session.access, accessGroups: .all, for: [keychain, cards.reader].compactMap { $0 })
         return try host.exportFile(request, authentication.request).secret.copied()
     }
 

@@ -1,12 +1,10 @@
+internal import HostAPI
 internal import CryptokiNames
 internal import KeychainModel
 internal import ArgumentParser
 internal import Glibc
-internal import KeychainHost
-internal import PKCS11Driver
 internal import Platform
 internal import SystemCrypto
-internal import TokenKit
 
 struct ExportSmartcard: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -49,12 +47,12 @@ struct ExportSmartcard: ParsableCommand {
 
     mutating func run() throws {
         let session = try CommandKeychains(
-            cards, keychains: uris.isEmpty ? [] : [token].compactMap { $0 }, locals: false)
+            cards, keychains: uris.isEmpty ? [] : [token].compactMap { $0 }, files: false)
         if let token, try uris.isEmpty {
-            let identities = session.eachToken { $1 }
-            let named = Set(identities.found.filter { $0.id.description == token || $0.label == token }.map(\.id))
+            let cards = try session.foundTokens()
+            let named = Set(cards.found.filter { $0.isNamed(token) }.map(\.identifier))
             guard let id = named.first else {
-                if let unread = (session.missing + identities.missing).unreadCard { throw unread }
+                if let unread = cards.missing.unreadCard { throw unread }
                 throw KeychainError(
                     .itemNotFound, "there is no card '\(token)'",
                     remedy: "'tokenctl list-smartcards' lists those there are")
@@ -62,9 +60,10 @@ struct ExportSmartcard: ParsableCommand {
             guard named.count == 1 else {
                 throw CommandError("more than one card is called '\(token)'", advice: "give the id of one")
             }
-            self.token = id.description
+            self.token = id.rawValue
         }
-        if session.modules.isEmpty, let service = session.missing.first(where: { $0.place == .allCards }) {
+        let tokens = try session.foundTokens()
+        if tokens.found.isEmpty, let service = tokens.missing.first(where: { $0.place == .allCards }) {
             throw service.error
         }
         try session.gaps.doubting {

@@ -1,8 +1,6 @@
 internal import CryptokiNames
 internal import KeychainModel
 internal import ArgumentParser
-internal import KeychainHost
-internal import PKCS11Driver
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -50,10 +48,10 @@ struct FindCertificate: ParsableCommand {
     private func find(in session: CommandKeychains) throws {
         let query = try Query.all(.certificate, commonName: name)
         let items = session.reporting(try session.items(matching: query))
-        let (names, uris) = (KeychainNames(session), try ObjectURIs(session))
+        let uris = try ObjectURIs(session)
         let named = try uris.items(items, namedBy: search.uris)
         try session.require(!named.isEmpty, namedBy: search.uris, as: "certificate")
-        var found = named.compactMap { FoundCertificate($0, in: names[$0], uris.uri(of: $0)) }
+        var found = named.compactMap { FoundCertificate($0, in: session.keychainName(of: $0), uris.uri(of: $0)) }
         if let email { found = found.filter { $0.certificate.isFor(email: email) } }
         guard !found.isEmpty else { throw KeychainError(.itemNotFound, "no certificate matches") }
         if !all { found = Array(found.prefix(1)) }

@@ -1,8 +1,6 @@
 internal import CryptokiNames
 internal import KeychainModel
 internal import ArgumentParser
-internal import KeychainHost
-internal import PKCS11Driver
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -166,21 +164,21 @@ struct FindIdentity: ParsableCommand {
     private func list(in session: CommandKeychains) throws {
         let query = try Query.all(.identity, commonName: nil)
         let all = session.reporting(try session.identities(matching: query))
-        let names = (keychains: KeychainNames(session), uris: try ObjectURIs(session))
-        let identities = try names.uris.identities(all, namedBy: search.uris)
+        let uris = try ObjectURIs(session)
+        let identities = try uris.identities(all, namedBy: search.uris)
         try session.require(!identities.isEmpty, namedBy: search.uris, as: "identity")
         let policies = policies.isEmpty ? [.basic] : policies
         if validOnly { tellOfLeftOut(identities, policies) }
         if output.json || output.uris {
             var found = identities.compactMap { identity in
-                policies.lazy.compactMap { self.found(identity, names, fitFor: $0) }.first
+                policies.lazy.compactMap { self.found(identity, session, uris, fitFor: $0) }.first
             }
             if validOnly { found = found.filter(\.isValid) }
             return output.json
                 ? try Listing.showJSON(found) : found.compactMap(\.uri).forEach { StandardOutput.line($0) }
         }
         for policy in policies {
-            show(identities.compactMap { found($0, names, fitFor: policy) }, of: policy)
+            show(identities.compactMap { found($0, session, uris, fitFor: policy) }, of: policy)
         }
     }
 
@@ -219,7 +217,7 @@ struct FindIdentity: ParsableCommand {
     }
 
     private func found(
-        _ identity: Identity, _ names: (keychains: KeychainNames, uris: ObjectURIs), fitFor policy: Policy
+        _ identity: Identity, _ session: CommandKeychains, _ uris: ObjectURIs, fitFor policy: Policy
     ) -> Found? {
         guard let certificate = identity.certificate.certificate, policy.accepts(certificate),
             name.map({ policy.isName($0, of: certificate) }) ?? true
@@ -229,10 +227,11 @@ struct FindIdentity: ParsableCommand {
         let isValid = certificate.isValid(at: now)
         return Found(
             sha1: (try? Hex.encode(certificate.fingerprint(.sha1))) ?? "", commonName: certificate.commonName,
-            subject: certificate.subject.description, certificateKeychain: names.keychains[identity.certificate],
-            keyKeychain: names.keychains[identity.key], key: identity.key.objectName,
+            subject: certificate.subject.description,
+            certificateKeychain: session.keychainName(of: identity.certificate),
+            keyKeychain: session.keychainName(of: identity.key), key: identity.key.objectName,
             notAfter: certificate.notAfterText, isValid: isValid,
-            reference: Hex.encode(identity.reference.encoded()), uri: names.uris.uri(of: identity)?.description,
+            reference: Hex.encode(identity.reference.encoded()), uri: uris.uri(of: identity)?.description,
             fault: isValid ? nil : fault)
     }
 }

@@ -1,8 +1,6 @@
 internal import CryptokiNames
 internal import KeychainModel
 internal import ArgumentParser
-internal import KeychainHost
-internal import PKCS11Driver
 internal import SecureBytes
 
 struct FindKey: ParsableCommand, AttributeCommand {
@@ -44,12 +42,12 @@ struct FindKey: ParsableCommand, AttributeCommand {
         let query = try Query(.key, any.merging(item.attributes) { $1 }, limit: .all)
         let all = session.reporting(try session.items(matching: query))
         guard !all.isEmpty else { throw KeychainError(.itemNotFound, "no key matches") }
-        let (names, uris) = (KeychainNames(session), try ObjectURIs(session))
+        let uris = try ObjectURIs(session)
         let items = try uris.items(all, namedBy: search.uris)
         try session.require(!items.isEmpty, namedBy: search.uris, as: "key")
         if output.uris { return output.show(items.map { uris.uri(of: $0) }) }
         if output.isListing {
-            let rows = items.map { FindKey.row($0, names[$0], uris.uri(of: $0)) }
+            let rows = items.map { FindKey.row($0, session.keychainName(of: $0), uris.uri(of: $0)) }
             return try Listing.show(rows, json: output.json)
         }
         for item in items { try ItemText.show(item, in: session.location(of: item)) }

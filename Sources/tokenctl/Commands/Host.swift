@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Glibc
-internal import KeychainHost
 import Platform
 internal import Wire
 

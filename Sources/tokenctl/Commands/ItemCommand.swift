@@ -3,8 +3,6 @@ internal import KeychainModel
 internal import ArgumentParser
 internal import HostAPI
 internal import ItemDictionaries
-internal import KeychainHost
-internal import PKCS11Driver
 internal import SecureBytes
 
 struct ItemCommand: ParsableCommand {
@@ -78,7 +76,7 @@ struct ItemCommand: ParsableCommand {
             guard ItemClass(rawValue: try ItemArguments.className(of: pairs) ?? "")?.isPassword != true else {
                 throw error
             }
-            let unread = session.eachToken { $1 }.missing
+            let unread = (try? session.foundTokens())?.missing ?? []
             // The search may have named the cause itself.
             if let card = unread.first(where: { $0.place == .card && error.reason.contains($0.error.reason) })?.error {
                 throw KeychainError(card.code, error.reason, remedy: card.remedy)
@@ -89,7 +87,7 @@ struct ItemCommand: ParsableCommand {
     }
 
     private func perform(in session: CommandKeychains) throws {
-        let host = try authentication.host(session.process, for: pairs + [cards.reader].compactMap { $0 })
+        let host = try authentication.host(session.access, for: pairs + [cards.reader].compactMap { $0 })
         let request = authentication.request
         let search = Search(host: host, request: request, gaps: session.gaps, readsData: showData)
         if add {

@@ -1,12 +1,9 @@
 internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
-internal import KeychainHost
 internal import ArgumentParser
-internal import PKCS11Driver
 internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// A key that a command uses.
 enum NamedKey {
@@ -116,7 +113,7 @@ struct KeyOptions: ParsableArguments {
                 .itemNotFound, "there is no \(wanted.noun) '\(key)'\(place.keychain.map { " in '\($0)'" } ?? "")",
                 remedy: "'tokenctl \(wanted.command)' lists the keys there are")
         }
-        let cards = session.identified(session.tokens) { $1.label }.found
+        let cards = (try? session.foundCards().found.map(\.name)) ?? []
         let places = cards.map { "'\($0)'" }.joined(separator: " and ")
         return cards.isEmpty
             ? KeychainError(
@@ -169,11 +166,11 @@ struct KeyOptions: ParsableArguments {
         case .unsealed:
             throw KeychainError(
                 .notTrusted,
-                "the key '\(key)' has no seal of '\(KeychainNames(session)[item])': it was added while that was locked, or by another program",
+                "the key '\(key)' has no seal of '\(session.keychainName(of: item))': it was added while that was locked, or by another program",
                 remedy: "delete it, unlock the keychain, and add it anew")
         case .unknown:
             Warnings.show(
-                "warning: '\(KeychainNames(session)[item])' is locked, so that it is not known whether somebody has replaced the key '\(key)' in its file; unlock it, or use --pin-source"
+                "warning: '\(session.keychainName(of: item))' is locked, so that it is not known whether somebody has replaced the key '\(key)' in its file; unlock it, or use --pin-source"
             )
         }
     }
@@ -188,8 +185,7 @@ struct KeyOptions: ParsableArguments {
 
     private func symmetricKey(in session: CommandKeychains) throws -> Item? {
         // Symmetric keys on cards cannot be used.
-        var files = session
-        (files.tokens, files.modules) = ([], [])
+        let files = session.withoutTokens()
         let found = try items(.symmetric, in: files).found
         guard let first = found.first else { return nil }
         guard found.count == 1 else { throw try ambiguity("symmetric key", found, in: files) }
@@ -235,7 +231,7 @@ struct KeyOptions: ParsableArguments {
     ) throws -> KeyDescription? {
         guard place.keychain == nil else { return nil }
         let isSlot = CardDrivers.isKeyName(key)
-        if isSlot, !session.identified(session.tokens, { $1.label }).found.isEmpty { return nil }
+        if isSlot, try !session.foundCards().found.isEmpty { return nil }
         var keys = try session.absentKeys(.name(key))
         if keys.isEmpty { keys = try session.absentKeys(selector) }
         guard let key = keys.first else { return nil }

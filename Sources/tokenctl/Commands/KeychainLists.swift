@@ -1,10 +1,7 @@
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
-internal import KeychainHost
-internal import PKCS11Driver
 internal import Platform
-internal import TokenKit
 
 /// The domain whose settings are shown or set, by the names of macOS's `security`.
 struct DomainOptions: ParsableArguments {
@@ -54,7 +51,7 @@ struct ListKeychains: ParsableCommand {
                     "only cards are named, so that no keychain in a file would be visited any more",
                     advice: "name the files as well, or none of either for an empty list")
             }
-            let (host, request) = (try ProcessKeychains().host, RequestContext.silent)
+            let (host, request) = (try HostAccess().host, RequestContext.silent)
             try host.choose(.searchList(files), in: domain.domain ?? .user, request)
             warnOfAbsent(try files.map { try host.path(ofKeychain: $0, request) })
             guard output.json || output.table || output.uris else { return }
@@ -81,13 +78,14 @@ struct ListKeychains: ParsableCommand {
 
     /// The configured files, including those that are not searched.
     private func files(_ session: CommandKeychains) throws -> [KeychainRow] {
-        let preferences = KeychainPreferences.own
+        let host = session.access.host
+        let found = try session.foundFiles().found
         // The session's gaps include system settings that cannot be read.
-        let paths = try (try? preferences.searchList()) ?? preferences.searchList(in: .user)
+        let paths = try (try? KeychainName.listed()) ?? host.keychainChoice(in: .user, .silent).searchList
         return paths.map { path in
             let target = resolvedPath(path) ?? path
-            if let keychain = session.locals.first(where: { $0.path == target }) { return KeychainRow(keychain) }
-            var row = KeychainRow(at: path)
+            if let keychain = found.first(where: { $0.location == target }) { return KeychainRow(keychain) }
+            var row = KeychainRow(at: path, host)
             guard row.reason == nil else { return row }
             (row.state, row.isReadOnly) = ("copy", nil)
             row.reason = "another keychain of the list has the same items"
@@ -95,33 +93,21 @@ struct ListKeychains: ParsableCommand {
         }
     }
 
-    private func tokens(_ session: CommandKeychains) -> Outcome<[KeychainRow]> {
-        var result = session.identified(session.tokens) { _, identity in KeychainRow(identity, module: nil) }
-        for module in session.modules {
-            do throws(KeychainError) {
-                let tokens = try session.identified(module.tokens()) { KeychainRow($1, module: module.name) }
-                result.found += tokens.found
-                result.missing += tokens.missing
-            } catch {
-                result.missing.append(module.missing(error))
-            }
-        }
-        return result
-    }
-
     private func rows(_ gaps: Gaps) throws -> [KeychainRow] {
         switch domain.domain {
         case nil:
             let session = try CommandKeychains(cards, gaps)
-            var result = tokens(session)
-            result.found += try files(session)
-            result.missing += session.locals.compactMap { keychain in keychain.damage.map(keychain.missing) }
-            return session.reporting(result)
+            var all = try session.foundTokens()
+            let files = try session.foundFiles()
+            all.add(missing: files.missing)
+            all.add(missing: files.found.compactMap { file in file.damage.map { Missing(inFile: file.name, $0) } })
+            return try session.reporting(all).map { KeychainRow($0) } + self.files(session)
         case .dynamic:
-            let session = try CommandKeychains(cards, locals: false, gaps)
-            return session.reporting(tokens(session))
+            let session = try CommandKeychains(cards, files: false, gaps)
+            return session.reporting(try session.foundTokens()).map { KeychainRow($0) }
         case let domain?:
-            return try KeychainPreferences.own.searchList(in: domain).map(KeychainRow.init(at:))
+            let host = try HostAccess().host
+            return try host.keychainChoice(in: domain, .silent).searchList.map { KeychainRow(at: $0, host) }
         }
     }
 }
@@ -171,7 +157,7 @@ struct DefaultKeychain: ParsableCommand {
     @OptionGroup var setting: KeychainSettingOptions
 
     func run() throws {
-        let (host, request) = (try ProcessKeychains().host, RequestContext.silent)
+        let (host, request) = (try HostAccess().host, RequestContext.silent)
         let domain = setting.domain.domain
         guard !setting.set else {
             let path = try setting.path
@@ -196,7 +182,7 @@ struct LoginKeychain: ParsableCommand {
         guard setting.domain.domain ?? .user == .user else {
             throw KeychainError(.invalidPreferencesDomain, "only a user has a login keychain", remedy: "leave -d out")
         }
-        let (host, request) = (try ProcessKeychains().host, RequestContext.silent)
+        let (host, request) = (try HostAccess().host, RequestContext.silent)
         if setting.set {
             // The keychain must exist: new items go there where no other default is set.
             let path = try setting.path

@@ -2,10 +2,7 @@ internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
-internal import KeychainHost
-internal import PKCS11Driver
 internal import SecureBytes
-internal import TokenKit
 
 struct SetKeychainSettings: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -54,7 +51,7 @@ struct ShowKeychainInfo: ParsableCommand {
     func run() throws {
         let named = try NamedKeychain(keychain, cards)
         var info = KeychainInfo(named.details)
-        if !named.isFile { info.lockInterval = try KeychainPreferences.own.pinTimeout() }
+        if !named.isFile { info.lockInterval = try named.access.host.cardSettings(.pins, in: nil, .silent).pinTimeout }
         guard !output.json else {
             try Listing.showJSON(info)
             return try fail(named)

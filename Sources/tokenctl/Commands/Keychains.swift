@@ -1,7 +1,6 @@
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
-internal import KeychainHost
 internal import SecureBytes
 
 struct CreateKeychain: ParsableCommand {
@@ -27,7 +26,7 @@ struct CreateKeychain: ParsableCommand {
     func validate() throws { try authentication.refuseSource(beside: "-p", password) }
 
     func run() throws {
-        let host = try authentication.host(ProcessKeychains(), for: [])
+        let host = try authentication.host(HostAccess(), for: [])
         var rows: [KeychainRow] = []
         // If one cannot be made, those that were made before are reported.
         defer { output.report(rows) }
@@ -53,7 +52,7 @@ struct DeleteKeychain: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        let (host, request) = (try ProcessKeychains().host, RequestContext.silent)
+        let (host, request) = (try HostAccess().host, RequestContext.silent)
         var rows: [KeychainRow] = []
         defer { output.report(rows) }
         for keychain in keychains {
@@ -62,7 +61,7 @@ struct DeleteKeychain: ParsableCommand {
                     .readOnly, "'\(keychain)' is \(noun), not a file that could be deleted", remedy: "take it out")
             }
             let name = try KeychainName.fileToDelete(keychain)
-            let row = KeychainRow(at: try host.path(ofKeychain: name, request))
+            let row = KeychainRow(at: try host.path(ofKeychain: name, request), host)
             try host.deleteKeychain(name, request)
             rows.append(row)
         }
@@ -164,7 +163,7 @@ struct LockKeychain: ParsableCommand {
     }
 
     private func lockAll() throws {
-        let (host, request) = (try ProcessKeychains(cards).host, RequestContext.silent)
+        let (host, request) = (try HostAccess(cards).host, RequestContext.silent)
         let all = try host.keychains(request)
         let present = all.found.filter { $0.kind != .moduleToken }
         for card in present where card.kind == .card { try host.administer(card.identifier, .reset, request) }

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import HostAPI
-internal import KeychainHost
 internal import KeychainModel
 
 struct ListModules: ParsableCommand {
@@ -48,7 +47,7 @@ struct ListModules: ParsableCommand {
 
     func run() throws {
         // A module that cannot be used is a row like others.
-        let modules = try ProcessKeychains(cards).host.modules(.silent)
+        let modules = try HostAccess(cards).host.modules(.silent)
         try Listing.show(modules.flatMap(ListModules.rows(of:)), json: output.json)
     }
 

@@ -1,6 +1,5 @@
 internal import KeychainModel
 internal import ArgumentParser
-internal import KeychainHost
 internal import SecureBytes
 
 /// The differences between the commands of `security` for generic and those for internet passwords, beside the

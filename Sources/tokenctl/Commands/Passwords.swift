@@ -3,8 +3,6 @@ internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
 internal import Glibc
-internal import KeychainHost
-internal import PKCS11Driver
 internal import SecureBytes
 
 typealias AddGenericPassword = AddPassword<GenericPasswords>
@@ -56,7 +54,7 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
     func run() throws {
         access.explain()
         let named = try NamedKeychain(file: keychain)
-        let prompter = try authentication.prompter(for: [keychain].compactMap { $0 }, named.process)
+        let prompter = try authentication.prompter(for: [keychain].compactMap { $0 }, named.access)
         let change = try KeychainChange(of: named, authentication, prompter, to: "store a password")
         let stored = try store(SharedSecret(readSecret(prompter)), by: change)
         if output.json { try Listing.showJSON(ItemText.JSONItem(stored, keychain: named.description.location)) }
@@ -152,7 +150,7 @@ struct FindPassword<Kind: PasswordCommandKind>: ParsableCommand {
         guard passwordOnly || showPassword else {
             return try ItemText.show(first.item, in: first.location, json: output.json)
         }
-        let host = try authentication.host(search.session.process, accessGroups: .all, for: keychains)
+        let host = try authentication.host(search.session.access, accessGroups: .all, for: keychains)
         var request = authentication.request
         request.purpose = "read a password"
         var damage: KeychainError?

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import HostAPI
-internal import KeychainHost
 internal import KeychainModel
 
 struct Smartcards: ParsableCommand {
@@ -34,7 +33,7 @@ struct Smartcards: ParsableCommand {
         }
 
         func run() throws {
-            let host = try ProcessKeychains().host
+            let host = try HostAccess().host
             if let name = enabled ?? disabled {
                 try Token.check(name, host)
                 try host.configureCards(.driver(name, isDisabled: disabled != nil), in: .user, .silent)

@@ -1,6 +1,5 @@
 internal import Platform
 internal import ArgumentParser
-internal import KeychainHost
 internal import SecureBytes
 internal import VirtualCard
 
@@ -100,7 +99,7 @@ struct VirtualCardCommand: ParsableCommand {
 
         func run() throws {
             let card = try VirtualCard(file: file)
-            if socket.socket == nil { try Directories.own.makeRuntime() }
+            if socket.socket == nil { try HostAccess.makeFolderOfSockets() }
             if output.json { try Listing.show(["file": file, "socket": socket.path], [], json: true) }
             let server = try VirtualCardServer(
                 card: card, controlPath: socket.path, port: port, delay: .milliseconds(delay))

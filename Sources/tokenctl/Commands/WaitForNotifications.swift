@@ -3,7 +3,6 @@ internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
 internal import Glibc
-internal import KeychainHost
 internal import SecureBytes
 
 struct WaitForNotifications: ParsableCommand {
@@ -32,7 +31,7 @@ struct WaitForNotifications: ParsableCommand {
     }
 
     func run() throws {
-        let host = try ProcessKeychains().host
+        let host = try HostAccess().host
         var position: EventPosition?
         while true {
             let page = try host.events(

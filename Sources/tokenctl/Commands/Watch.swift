@@ -21,7 +21,7 @@ struct Watch: ParsableCommand {
     }
 
     func run() throws {
-        let process = try ProcessKeychains()
+        let process = try HostAccess().process
         ReaderMonitor().run { event in
             let event = Watch.event(event, process)
             let parts = [event.event, event.reader.map { "'\($0)'" }, event.token, event.label, event.reason]

@@ -1,7 +1,5 @@
 internal import CryptokiNames
 internal import KeychainModel
-internal import KeychainHost
-internal import PKCS11Driver
 internal import SecureBytes
 internal import SystemCrypto
 

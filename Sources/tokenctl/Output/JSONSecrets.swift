@@ -1,5 +1,4 @@
 internal import FoundationEssentials
-internal import KeychainHost
 internal import SecureBytes
 
 /// Secrets in JSON. Placeholders stand for them until it is printed.

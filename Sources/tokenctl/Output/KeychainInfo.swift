@@ -2,9 +2,6 @@ internal import Platform
 internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
-internal import KeychainHost
-internal import PKCS11Driver
-internal import TokenKit
 
 /// The state of a keychain, for programs.
 struct KeychainInfo: Encodable {
@@ -80,37 +77,28 @@ struct KeychainRow: Row {
 }
 
 extension KeychainRow {
-    init(_ identity: TokenIdentity, module: String?) {
-        self.init(
-            name: identity.label, kind: module == nil ? "card" : "token", isReadOnly: true,
-            location: identity.id.description, uri: PKCS11URI(of: PKCS11URI.Token(identity)).description,
-            module: module)
-    }
-
-    /// A keychain in a file.
     init(_ keychain: KeychainDescription) {
-        let token = CryptokiTokenName(ofKeychain: keychain.name, keychain.identifier)
-        self.init(
-            name: keychain.name, kind: "file", state: keychain.status.contains(.unlocked) ? "unlocked" : "locked",
-            isReadOnly: !keychain.status.contains(.writable), location: keychain.location,
-            uri: PKCS11URI(of: PKCS11URI.Token(token)).description)
-    }
-
-    init(_ keychain: LocalKeychain) {
-        let isUnlocked = (try? keychain.unlockFromSession()) ?? false
-        self.init(
-            name: keychain.name, kind: "file", state: isUnlocked ? "unlocked" : "locked",
-            isReadOnly: keychain.isReadOnly, location: keychain.path,
-            uri: PKCS11URI(of: PKCS11URI.Token(keychain.cryptokiName)).description)
-        guard let damage = keychain.damage else { return }
-        // The URI of a damaged file may be another keychain's.
-        (state, isReadOnly, reason, uri) = (KeychainRow.state(damage), nil, damage.description, nil)
+        switch keychain.kind {
+        case .card, .moduleToken:
+            self.init(
+                name: keychain.name, kind: keychain.kind == .card ? "card" : "token", isReadOnly: true,
+                location: keychain.identifier.rawValue, uri: PKCS11URI(of: keychain).description,
+                module: keychain.token?.module)
+        case .file:
+            self.init(
+                name: keychain.name, kind: "file", state: keychain.status.contains(.unlocked) ? "unlocked" : "locked",
+                isReadOnly: !keychain.status.contains(.writable), location: keychain.location,
+                uri: PKCS11URI(of: keychain).description)
+            guard let damage = keychain.damage else { return }
+            // The URI of a damaged file may be another keychain's.
+            (state, isReadOnly, reason, uri) = (KeychainRow.state(damage), nil, damage.description, nil)
+        }
     }
 
     /// A file, whether or not it exists.
-    init(at path: String) {
+    init(at path: String, _ host: any KeychainService) {
         do throws(KeychainError) {
-            self.init(try LocalKeychain.open(path))
+            self.init(try host.openKeychain(at: path, .silent).keychain)
         } catch {
             self.init(name: path, kind: "file", state: KeychainRow.state(error), location: path)
             reason = error.description

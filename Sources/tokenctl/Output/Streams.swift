@@ -1,7 +1,6 @@
 internal import KeychainModel
 internal import FoundationEssentials
 internal import Glibc
-internal import KeychainHost
 internal import Platform
 internal import SecureBytes
 internal import Synchronization

@@ -1,11 +1,8 @@
 internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
-internal import KeychainHost
-internal import PKCS11Driver
 internal import SecureBytes
 internal import Synchronization
-internal import TokenKit
 
 /// Answers the first question for the PIN of the URI's token with the URI's pin-value, and leaves all others to another.
 final class GivenPIN: Prompter {
@@ -25,8 +22,8 @@ final class GivenPIN: Prompter {
 
     /// The questions that a URI's PIN answers: a keychain's password is never tried on a card that the keychain is
     /// bound to.
-    static func purposes(of uri: PKCS11URI, _ process: ProcessKeychains) throws -> Set<PromptRequest.Purpose> {
-        let isKeychain = try process.localKeychains().found.contains { uri.matches(PKCS11URI.Place($0)) }
+    static func purposes(of uri: PKCS11URI, _ access: HostAccess) throws -> Set<PromptRequest.Purpose> {
+        let isKeychain = try access.host.keychains(.files, .silent).found.contains { uri.matches(PKCS11URI.Place($0)) }
         guard isKeychain else { return [.pin] }
         return uri.token == PKCS11URI.Token() ? [.pin, .password] : [.password]
     }

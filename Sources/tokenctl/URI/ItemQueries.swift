@@ -1,8 +1,6 @@
 internal import CryptokiNames
-internal import KeychainModel
 internal import ItemDictionaries
-internal import KeychainHost
-internal import PKCS11Driver
+internal import KeychainModel
 
 /// The arguments of `item` and `explain`: keys and values of SecItem, and URIs of the items that are meant.
 struct ItemQueries {
@@ -28,7 +26,7 @@ struct ItemQueries {
     func dictionaries(in session: CommandKeychains) throws -> [ItemDictionary] {
         var query = query
         if let searchList {
-            let searched = try CommandKeychains(keychains: searchList, of: session.process, session.gaps)
+            let searched = try CommandKeychains(keychains: searchList, of: session.access, session.gaps)
             let identifiers = searched.reporting(try searched.identifiers())
             query["m_SearchList"] = .array(identifiers.map { .reference(.keychain($0)) })
         }

@@ -1,63 +1,55 @@
 internal import CryptokiNames
+internal import HostAPI
 internal import KeychainModel
-internal import KeychainHost
-internal import PKCS11Driver
-internal import TokenKit
 
 /// The URIs of found items: their names in the PKCS#11 module.
 struct ObjectURIs {
-    private var places: [String: PKCS11URI.Place] = [:]
-    private var names: [String: CryptokiItemNames] = [:]
+    private var places: [KeychainIdentifier: PKCS11URI.Place] = [:]
+    private var names: [KeychainIdentifier: CryptokiItemNames] = [:]
     /// Ids that several items of a kind in a file have, as a certificate and its successor do, or several objects on a module's
     /// token.
     private var sharedIDs: Set<SharedID> = []
-    /// The labels of the public halves of keys on modules' tokens, by the token and the object, where they differ from
-    /// the private halves' labels.
-    private var publicLabels: [String: [TokenObjectID: String]] = [:]
-
     private struct SharedID: Hashable {
-        let keychain: String
+        let keychain: KeychainIdentifier
         /// Nil for a module's token.
         let kind: PKCS11URI.Kind?
         let id: [UInt8]
     }
 
     init(_ session: CommandKeychains) throws {
-        for (token, identity) in session.eachToken({ ($0, $1) }).found {
-            places[identity.id.description] = PKCS11URI.Place(identity, in: token.slot)
-            guard identity.id.driver == PKCS11Module.driver else { continue }
-            let name = identity.id.description
-            for object in (try? token.objects(.all)) ?? [] {
-                if let label = object.key?.publicLabel { publicLabels[name, default: [:]][object.id] = label }
-                guard object.id.rawValue.contains("/"), let id = object.cryptokiID else { continue }
-                sharedIDs.insert(SharedID(keychain: name, kind: nil, id: id))
+        let (files, tokens) = (try session.foundFiles().found, try session.foundTokens().found)
+        for keychain in files + tokens { places[keychain.identifier] = PKCS11URI.Place(keychain) }
+        // The objects of a card have ids of their own.
+        let others = files + tokens.filter { $0.kind == .moduleToken }
+        let certificates = ObjectURIs.all(.certificate, in: others, session)
+        let keys = ObjectURIs.all(.key, in: others, session)
+        for keychain in others {
+            let (certificates, keys) = (certificates[keychain.identifier] ?? [], keys[keychain.identifier] ?? [])
+            if keychain.kind == .file {
+                names[keychain.identifier] = CryptokiItemNames(keys: keys, certificates: certificates)
             }
-        }
-        let files = session.locals.map(\.identifier)
-        let certificatesOfFiles = ObjectURIs.all(.certificate, in: files, session)
-        let keysOfFiles = ObjectURIs.all(.key, in: files, session)
-        for keychain in session.locals {
-            let name = keychain.identifier.rawValue
-            places[name] = PKCS11URI.Place(keychain)
-            let certificates = certificatesOfFiles[keychain.identifier] ?? []
-            let keys = keysOfFiles[keychain.identifier] ?? []
-            let names = CryptokiItemNames(keys: keys, certificates: certificates)
-            self.names[name] = names
             var seen: Set<SharedID> = []
             for item in certificates + keys {
                 guard let object = objects(of: item).first, let id = object.id else { continue }
-                let shared = SharedID(keychain: name, kind: object.kind, id: id)
-                if !seen.insert(shared).inserted { sharedIDs.insert(shared) }
+                let shared = SharedID(keychain: keychain.identifier, kind: object.kind, id: id)
+                if !seen.insert(shared).inserted { sharedIDs.insert(ObjectURIs.sharedID(of: item, object.kind, id)) }
             }
         }
     }
 
     private static func all(
-        _ itemClass: ItemClass, in files: [KeychainIdentifier], _ session: CommandKeychains
+        _ itemClass: ItemClass, in keychains: [KeychainDescription], _ session: CommandKeychains
     ) -> [KeychainIdentifier: [Item]] {
-        let query = try? Query(itemClass, [.synchronizable: Query.anySynchronizable], in: files, limit: .all)
+        guard !keychains.isEmpty else { return [:] }
+        let any: Attributes = [.synchronizable: Query.anySynchronizable]
+        let query = try? Query(itemClass, any, in: keychains.map(\.identifier), limit: .all)
         let found = query.flatMap { try? session.items(matching: $0).found }
         return Dictionary(grouping: found ?? [], by: \.keychain)
+    }
+
+    /// On a module's token, an id that is shared in one kind tells objects of no kind apart.
+    private static func sharedID(of item: Item, _ kind: PKCS11URI.Kind?, _ id: [UInt8]) -> SharedID {
+        SharedID(keychain: item.keychain, kind: item.isOnToken ? nil : kind, id: id)
     }
 
     // MARK: Out
@@ -65,7 +57,7 @@ struct ObjectURIs {
     /// The URI of an item; nil for one without a name. URIs of symmetric keys are for this program alone, as the module
     /// shows none.
     func uri(of item: Item) -> PKCS11URI? {
-        guard let place = places[item.keychain.rawValue], var object = objects(of: item).first else { return nil }
+        guard let place = places[item.keychain], var object = objects(of: item).first else { return nil }
         if !needsLabel(item, object) { object.label = nil }
         return PKCS11URI(of: place.token, object: object)
     }
@@ -85,8 +77,7 @@ struct ObjectURIs {
     /// Whether the URI needs the label, because the id does not tell the object from others.
     private func needsLabel(_ item: Item, _ object: PKCS11URI.Object) -> Bool {
         guard let id = object.id, !id.isEmpty else { return true }
-        let kind = item.reference.tokenObject == nil ? object.kind : nil
-        return sharedIDs.contains(SharedID(keychain: item.keychain.rawValue, kind: kind, id: id))
+        return sharedIDs.contains(ObjectURIs.sharedID(of: item, object.kind, id))
     }
 
     // MARK: In
@@ -127,7 +118,7 @@ struct ObjectURIs {
     }
 
     private func isOnToken(of uri: PKCS11URI, _ item: Item) -> Bool {
-        places[item.keychain.rawValue].map(uri.matches) ?? false
+        places[item.keychain].map(uri.matches) ?? false
     }
 
     // MARK: What an item is
@@ -135,9 +126,9 @@ struct ObjectURIs {
     /// The objects that the module shows for an item, once for each id that finds them; a private key comes before its public
     /// half.
     private func objects(of item: Item) -> [PKCS11URI.Object] {
-        let names = names[item.keychain.rawValue]
+        let names = names[item.keychain]
         let label = names?.label(of: item) ?? item.label
-        let publicLabel = item.reference.tokenObject.flatMap { publicLabels[item.keychain.rawValue]?[$0] } ?? label
+        let publicLabel = item.tokenTraits?.publicLabel ?? label
         return ids(of: item, names).flatMap { id in
             ObjectURIs.kinds(of: item).map { kind in
                 // A password has no id, not even an empty one; nor have some objects of modules.

@@ -1,9 +1,7 @@
 internal import CryptokiNames
 internal import Glibc
-internal import KeychainHost
-internal import PKCS11Driver
-internal import Synchronization
-internal import TokenKit
+internal import HostAPI
+internal import KeychainModel
 
 extension PKCS11URI {
     /// The argument as a URI; nil for an argument that is none.
@@ -13,7 +11,7 @@ extension PKCS11URI {
         guard PKCS11URI.isURI(text) else { return nil }
         try self.init(text)
         let isOwn = moduleName.map(PKCS11URI.isOwn(name:)) ?? true && modulePath.map(PKCS11URI.isOwn(path:)) ?? true
-        guard isOwn || PKCS11URI.modulesInUse.contains(where: matches) else {
+        guard isOwn || Modules.areInUse(namedBy: self) else {
             let names = [moduleName, modulePath].compactMap(\.self).joined(separator: "' in '")
             throw CommandError(
                 "the module '\(names)' of the URI is not used here",
@@ -51,29 +49,23 @@ extension PKCS11URI {
         if file.hasPrefix("lib"), isOwn(name: file) { return true }
         return unsafe access("\(path)/\(CryptokiLibrary.file).so", F_OK) == 0
     }
-
-    /// The modules of other makers that are searched.
-    private static var modulesInUse: [ConfiguredModule] {
-        Modules.named.withLock(\.self) + ((try? Modules.choice.modules()) ?? [])
-    }
 }
 
 extension PKCS11URI.Place {
-    /// A card as the module of this package shows it, or a token as its own module does.
-    ///
-    /// - Parameter slot: nil for a card that is not inserted.
-    init(_ identity: TokenIdentity, in slot: (any TokenBackend)?) {
-        let isForeign = identity.id.driver == PKCS11Module.driver
+    /// A card or a file as the module of this package shows it, or a token as its own module does.
+    init(_ keychain: KeychainDescription) {
+        let slot = keychain.cryptokiSlotName.map { PKCS11URI.Slot($0) }
+        // The id of another module's token is its URI.
+        let own = keychain.kind == .moduleToken ? try? PKCS11URI(keychain.identifier.rawValue) : nil
         self.init(
-            PKCS11URI.Token(identity), slot: slot.map { PKCS11URI.Slot($0.cryptokiName) },
-            library: isForeign ? nil : .own)
+            own?.wholeToken ?? PKCS11URI.Token(keychain.cryptokiName), slot: slot,
+            library: keychain.kind == .moduleToken ? nil : .own)
     }
+}
 
-    /// A keychain in a file.
-    init(_ keychain: LocalKeychain) {
-        self.init(
-            PKCS11URI.Token(keychain.cryptokiName), slot: PKCS11URI.Slot(keychain.cryptokiSlotName), library: .own)
-    }
+extension PKCS11URI {
+    /// The URI of a card, a file, or a module's token.
+    init(of keychain: KeychainDescription) { self.init(of: PKCS11URI.Place(keychain).token) }
 }
 
 extension PKCS11URI {
@@ -89,7 +81,7 @@ extension PKCS11URI.Slot {
 }
 
 extension PKCS11URI.Library {
-    fileprivate static let own = PKCS11URI.Library(
+    static let own = PKCS11URI.Library(
         description: .init(CryptokiLibrary.description), manufacturer: .init(CryptokiLibrary.manufacturer),
         version: Int(CryptokiLibrary.version.major) << 8 | Int(CryptokiLibrary.version.minor))
 }

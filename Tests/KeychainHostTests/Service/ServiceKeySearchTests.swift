@@ -28,7 +28,11 @@ import VirtualCard
         let own = try addKey("berta", to: stage)
         let card = try stage.identity().key
         let hash = try TestCard().key(.authentication).publicKey.keyHash
-        for selector: KeySelector in [.name("9A"), .signer("9A"), .publicKeyHash(hash), .reference(card.reference)] {
+        let id = try #require(card.tokenTraits?.cryptokiID)
+        let selectors: [KeySelector] = [
+            .name("9A"), .signer("9A"), .publicKeyHash(hash), .reference(card.reference), .cryptokiID(id),
+        ]
+        for selector in selectors {
             let found = try keys(stage, selector)
             #expect(found.map(\.item.reference) == [card.reference], "\(selector)")
             #expect(found.map(\.keychainName) == ["Desk Reader"])
@@ -42,7 +46,7 @@ import VirtualCard
             #expect(found.map(\.keychainName) == ["login"])
             #expect(found[0].slotName == nil)
         }
-        for selector: KeySelector in [.name("82"), .label("nobody"), .publicKeyHash([1])] {
+        for selector: KeySelector in [.name("82"), .label("nobody"), .publicKeyHash([1]), .cryptokiID([0xFF])] {
             #expect(try keys(stage, selector).isEmpty, "\(selector)")
         }
         #expect(stage.person.requests.isEmpty)

@@ -45,6 +45,9 @@ import VirtualCard
         #expect(outcome.missing.map(\.error.code) == [.noSuchKeychain])
         let nothing = try stage.service.items(.genericPasswords.in(nowhere))
         #expect(nothing.found.isEmpty && nothing.missing == outcome.missing)
+        // No card has passwords: one that is named is not missed.
+        let onCard = try stage.service.items(.genericPasswords.in(try stage.token, login))
+        #expect(onCard.found.count == 1 && onCard.missing.isEmpty)
         #expect(throws: KeychainError(.noSuchKeychain)) { try stage.service.keychain(nowhere, RequestContext()) }
     }
 
@@ -62,6 +65,22 @@ import VirtualCard
         let absent = try stage.service.keychain(token, RequestContext())
         #expect(absent.keychain.kind == .card && absent.keychain.location.isEmpty && absent.triesLeft == nil)
         #expect(stage.pinsSent == 0)
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func knownCardsAreToldWithoutALookAtThem(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route)
+        #expect(try stage.service.keychains(.knownCards, RequestContext()).found.isEmpty)
+        _ = try stage.identity()
+        let inserted = try #require(try stage.service.keychains(.cards, RequestContext()).found.first)
+        stage.reader.remove()
+        let commands = stage.reader.log.count
+        let known = try stage.service.keychains(.knownCards, RequestContext())
+        let card = try #require(known.found.first)
+        #expect(known.found.count == 1 && known.missing.isEmpty)
+        #expect(card.identifier == inserted.identifier && card.name == inserted.name && card.location.isEmpty)
+        #expect(card.cryptokiName == inserted.cryptokiName && card.cryptokiSlotName == nil)
+        #expect(inserted.cryptokiSlotName != nil)
+        #expect(stage.reader.log.count == commands)
     }
 
     @Test(arguments: ServiceRoute.allCases) func cardsThatAreOutAreFoundWhereTheyAreAskedFor(

@@ -1,3 +1,4 @@
+internal import CryptokiNames
 internal import KeychainHost
 internal import PKCS11Driver
 import Platform
@@ -31,7 +32,7 @@ enum Modules {
             return {
                 (given ?? choice.p11Kit.modules().modules).map {
                     PKCS11Module($0, worker: .tokenctl(at: "/proc/self/exe")) {
-                        KeychainPreferences.own.effectivePINTimeout
+                        KeychainPreferences().effectivePINTimeout
                     }
                 }
             }
@@ -41,4 +42,12 @@ enum Modules {
                 advice: "tokenctl list-modules lists what there is; a file needs a slash in its path")
         }
     }
+
+    /// Whether one of the modules that are searched is the one that a URI names.
+    static func areInUse(namedBy uri: PKCS11URI) -> Bool {
+        (named.withLock(\.self) + ((try? choice.modules()) ?? [])).contains(where: uri.matches)
+    }
+
+    /// The folders in which p11-kit's configuration names modules.
+    static var foldersOfConfiguration: [String] { choice.p11Kit.foldersOfModules }
 }
