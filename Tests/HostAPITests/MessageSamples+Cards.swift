@@ -12,6 +12,7 @@ extension MessageSamples {
             .configureCards(.pinTimeout(nil), in: .user), .configureCards(.pinTimeout(.max), in: .system),
             .configureCards(.driver("piv", isDisabled: true), in: .dynamic), .card(card, telling: .all),
             .card(card, telling: []), .dataObject("chuid", of: card), .dataObject("", of: card), .modules,
+            .events(of: .readers, after: nil, waiting: .seconds(1)),
         ] + [nil, false, true].map { .configureCards(.provesBeforePIN($0), in: .user) }
 
     static func answersAboutCards(_ description: KeychainDescription, _ error: KeychainError) -> [HostAnswer] {
@@ -41,8 +42,12 @@ extension MessageSamples {
         overview.unblockingKey = .failure(error)
         var other = CardOverview(description)
         other.unblockingKey = .success(CardPIN(triesLeft: nil))
+        let events = [
+            KeychainEvent(.tokenInserted, keychain: card, location: "Reader", label: "ä"),
+            KeychainEvent(.serviceUnavailable, reason: "it is not running"),
+        ]
         return [
-            .drivers([]),
+            .events(EventPage(events, next: EventPosition(subscription: 1, number: 2))), .drivers([]),
             .drivers([
                 CardDriver("piv", isDisabled: true, keyNames: ["9A", ""], dataObjects: objects),
                 CardDriver("badge", isDisabled: false),

@@ -57,8 +57,10 @@ enum MessageSamples {
             .keychains(.all), .secret(local), .secret(object),
             .unlock(KeychainIdentifier(rawValue: "piv:0123"), for: nil),
             .unlock(KeychainIdentifier(rawValue: "local:1"), for: .max), .lock(nil),
-            .lock(KeychainIdentifier(rawValue: "local:1")), .events(after: nil, waiting: .zero),
-            .events(after: EventPosition(subscription: .max, number: 3), waiting: .milliseconds(1500)), .change([]),
+            .lock(KeychainIdentifier(rawValue: "local:1")), .events(of: .keychains, after: nil, waiting: .zero),
+            .events(
+                of: .keychains, after: EventPosition(subscription: .max, number: 3), waiting: .milliseconds(1500)),
+            .change([]),
             .keychain(KeychainIdentifier(rawValue: "piv:0123")),
             .endAuthentication(AuthenticationNumber(rawValue: .max)),
             .path(ofKeychain: "login"), .openKeychain(at: nil), .openKeychain(at: "/srv/ä.keychain"),

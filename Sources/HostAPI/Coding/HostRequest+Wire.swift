@@ -35,8 +35,9 @@ extension HostRequest: WireValue {
             message.write(9 as UInt8)
             message.write(keychain)
             message.write(administration)
-        case .events(let position, let patience):
+        case .events(let topic, let position, let patience):
             message.write(10 as UInt8)
+            message.write(topic)
             message.write(position)
             message.write(patience)
         case .keychain(let identifier):
@@ -194,7 +195,7 @@ extension HostRequest: WireValue {
         case 7: self = .unlock(try message.value(), for: try message.optionalNumber32())
         case 8: self = .lock(try message.optional())
         case 9: self = .administer(try message.value(), try message.value())
-        case 10: self = .events(after: try message.optional(), waiting: try message.value())
+        case 10: self = .events(of: try message.value(), after: try message.optional(), waiting: try message.value())
         case 11: self = .keychain(try message.value())
         case 12: self = .explain(try message.value(), readingSecrets: try message.flag())
         case 13: self = .endAuthentication(AuthenticationNumber(rawValue: try message.number()))

@@ -183,6 +183,8 @@ extension KeychainEvent: WireValue {
         message.write(location) { $1.write($0) }
         message.write(item)
         message.write(process) { $1.write(Int($0)) }
+        message.write(label) { $1.write($0) }
+        message.write(reason) { $1.write($0) }
     }
 
     init(from message: inout MessageReader) throws(WireError) {
@@ -194,6 +196,6 @@ extension KeychainEvent: WireValue {
             process: try message.optional { (message) throws(WireError) in
                 guard let process = Int32(exactly: try message.integer()) else { throw .malformed }
                 return process
-            })
+            }, label: try message.optionalText(), reason: try message.optionalText())
     }
 }

@@ -155,6 +155,8 @@ extension ChangeStep: WireValue {
     }
 }
 
+extension EventTopic: WireValue {}
+
 extension EventPosition: WireValue {
     func write(to message: inout MessageWriter) {
         message.write(subscription)

@@ -1,5 +1,22 @@
 public import KeychainModel
 
+/// The events that a subscription is about.
+public enum EventTopic: UInt8, Sendable, CaseIterable {
+    /// Keychains in files, the settings that choose them, and cards.
+    case keychains = 1
+    /// Readers, the cards in them, and the card service. The first events report the readers that are there, and their cards.
+    case readers = 2
+}
+
+extension KeychainService {
+    /// The events of keychains after a position.
+    public func events(
+        after position: EventPosition?, waiting patience: Duration, _ context: RequestContext
+    ) throws(KeychainError) -> EventPage {
+        try events(of: .keychains, after: position, waiting: patience, context)
+    }
+}
+
 /// A position in the events of a subscription.
 public struct EventPosition: Sendable, Hashable {
     package let subscription: UInt64

@@ -13,7 +13,7 @@ public enum HostRequest: Sendable, Equatable {
     case unlock(KeychainIdentifier, for: UInt32?)
     case lock(KeychainIdentifier?)
     case administer(KeychainIdentifier, CardAdministration)
-    case events(after: EventPosition?, waiting: Duration)
+    case events(of: EventTopic, after: EventPosition?, waiting: Duration)
     case keychain(KeychainIdentifier)
     case explain(Query, readingSecrets: Bool)
     case endAuthentication(AuthenticationNumber)
@@ -72,8 +72,8 @@ extension KeychainService {
             case .unlock(let keychain, let seconds): try unlock(keychain, for: seconds, context)
             case .lock(let keychain): return .locked(missing: try lock(keychain, context))
             case .administer(let keychain, let administration): try administer(keychain, administration, context)
-            case .events(let position, let patience):
-                return .events(try events(after: position, waiting: patience, context))
+            case .events(let topic, let position, let patience):
+                return .events(try events(of: topic, after: position, waiting: patience, context))
             case .keychain(let identifier): return .keychain(try keychain(identifier, context))
             case .explain(let query, let readsSecrets):
                 return .explanation(try explain(query, readingSecrets: readsSecrets, context))

@@ -267,11 +267,12 @@ public protocol KeychainService: CardService {
     /// The events after a position. Waits for the first one until the time is over.
     ///
     /// - Parameters:
+    ///   - topic: the events of a new subscription; those of another one stay the same.
     ///   - position: the ``EventPage/next`` of the page before; nil for a new subscription, whose first events report
     ///     the cards that are inserted already.
     ///   - patience: the longest wait. Without events by then, the page is empty.
     func events(
-        after position: EventPosition?, waiting patience: Duration, _ context: RequestContext
+        of topic: EventTopic, after position: EventPosition?, waiting patience: Duration, _ context: RequestContext
     ) throws(KeychainError) -> EventPage
 
     /// Ends a subscription to events of this client. A request that waits for its events fails.

@@ -131,9 +131,9 @@ package struct WireService: KeychainService {
     }
 
     package func events(
-        after position: EventPosition?, waiting patience: Duration, _ context: RequestContext
+        of topic: EventTopic, after position: EventPosition?, waiting patience: Duration, _ context: RequestContext
     ) throws(KeychainError) -> EventPage {
-        try send(.events(after: position, waiting: patience), context) {
+        try send(.events(of: topic, after: position, waiting: patience), context) {
             if case .events(let page) = $0 { page } else { nil }
         }
     }

@@ -14,10 +14,11 @@ final class EventSubscriptions: Sendable {
     static let maximumCount = 16
 
     private let state = Mutex(State())
-    private let watch: @Sendable () -> KeychainWatch
+    private let source: @Sendable (EventTopic) -> any EventSource
 
-    init(_ watch: @escaping @Sendable () -> KeychainWatch) {
-        self.watch = watch
+    /// - Parameter source: makes the source of a subscription's events.
+    init(_ source: @escaping @Sendable (EventTopic) -> any EventSource) {
+        self.source = source
     }
 
     deinit {
@@ -27,13 +28,15 @@ final class EventSubscriptions: Sendable {
     /// The subscription of a position, or a new one.
     ///
     /// - Throws: `errSecParam` for one that has ended; `errSecAllocate` where there are too many, or no thread for it.
-    func subscription(at position: EventPosition?) throws(KeychainError) -> (number: UInt64, EventSubscription) {
+    func subscription(
+        to topic: EventTopic, at position: EventPosition?
+    ) throws(KeychainError) -> (number: UInt64, EventSubscription) {
         if let position {
             guard let subscription = state.withLock({ $0.subscriptions[position.subscription] }) else { throw .ended }
             return (position.subscription, subscription)
         }
         for ended in endIdle() { ended.end() }
-        let subscription = EventSubscription(watch())
+        let subscription = EventSubscription(source(topic))
         let number = try state.withLock { state throws(KeychainError) in
             guard state.subscriptions.count < EventSubscriptions.maximumCount else {
                 throw KeychainError(.allocate, "there are too many subscriptions to events")
@@ -44,7 +47,7 @@ final class EventSubscriptions: Sendable {
         }
         guard subscription.start() else {
             _ = state.withLock { $0.subscriptions.removeValue(forKey: number) }
-            throw KeychainError(.allocate, "there is no thread to watch keychains on")
+            throw KeychainError(.allocate, "there is no thread to wait for events on")
         }
         return (number, subscription)
     }
@@ -81,19 +84,19 @@ final class EventSubscription: Sendable {
 
     private let state = Mutex(State())
     private let signal = Signal()
-    private let watch: KeychainWatch
+    private let source: any EventSource
 
-    init(_ watch: KeychainWatch) {
-        self.watch = watch
+    init(_ source: any EventSource) {
+        self.source = source
     }
 
     func start() -> Bool {
-        BlockingThread.start { [weak self, watch] in watch.run { event in self?.put(event) } }
+        BlockingThread.start { [weak self, source] in source.run { event in self?.put(event) } }
     }
 
     /// Ends the watch, and the request that waits for events.
     func end() {
-        watch.cancel()
+        source.cancel()
         state.withLock { $0.isEnded = true }
         signal.send()
     }

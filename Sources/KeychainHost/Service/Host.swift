@@ -66,7 +66,12 @@ public final class Host: KeychainService {
         self.client = client
         self.prompter = prompter
         self.clientPrompter = clientPrompter
-        subscriptions = EventSubscriptions { keychains.watch() }
+        subscriptions = EventSubscriptions { topic in
+            switch topic {
+            case .keychains: keychains.watch()
+            case .readers: ReaderEventSource(watch) { keychains.newSlot(reader: $0) }
+            }
+        }
         watchReaders = watch
         let touchPrompter: any Prompter = touchPrompter ?? NoPrompter()
         placeTable = PlaceTable(keychains) { CardPlace($0, knownCards, touchPrompter, log: log) }
@@ -336,10 +341,10 @@ public final class Host: KeychainService {
     // MARK: Events
 
     public func events(
-        after position: EventPosition?, waiting patience: Duration, _ context: RequestContext
+        of topic: EventTopic, after position: EventPosition?, waiting patience: Duration, _ context: RequestContext
     ) throws(KeychainError) -> EventPage {
         try requests.run(context) { ticket throws(KeychainError) in
-            let (number, subscription) = try subscriptions.subscription(at: position)
+            let (number, subscription) = try subscriptions.subscription(to: topic, at: position)
             let page = try subscription.page(after: position?.number ?? 0, waiting: patience, ticket)
             return EventPage(
                 page.events, next: EventPosition(subscription: number, number: page.next),

@@ -47,6 +47,9 @@ protocol HostedKeychains: Sendable {
 
     /// A watch over all keychains.
     func watch() -> KeychainWatch
+
+    /// A new slot for the reader of a name, which shares no state with others.
+    func newSlot(reader name: String) -> TokenSlot
 }
 
 extension ProcessKeychains: HostedKeychains {
@@ -75,5 +78,7 @@ extension ProcessKeychains: HostedKeychains {
 
     func presentModules() throws(KeychainError) -> [ModuleKeychain] { try present(locals: false).modules }
 
-    func watch() -> KeychainWatch { KeychainWatch(preferences) { self.slot(of: PCSCReader(name: $0)) } }
+    func watch() -> KeychainWatch { KeychainWatch(preferences) { self.newSlot(reader: $0) } }
+
+    func newSlot(reader name: String) -> TokenSlot { slot(of: reader(named: name)) }
 }

@@ -218,6 +218,11 @@ public final class ProcessKeychains: Sendable {
             tellingOfBlockedPINs: { [blockedPINs] in blockedPINs.note(reader: $0) }, tellingOfWaits: tellOfWait)
     }
 
+    /// The reader of a name, whether or not it is among those to look for cards in.
+    func reader(named name: String) -> any CardReader {
+        ((try? readers()) ?? []).first { $0.name == name } ?? PCSCReader(name: name)
+    }
+
     /// The cards that were read before, whether or not they are inserted now.
     public func knownTokens() -> [KnownToken] { drivers.flatMap { $0.knownTokens() } }
 

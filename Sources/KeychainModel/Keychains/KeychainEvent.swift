@@ -1,6 +1,7 @@
 /// Something that happened to a keychain. Keychain semantics 2.4.
 public struct KeychainEvent: Sendable, Hashable {
-    /// The kind of the event, by the numbers of SecKeychainEvent; those from 24 on are of cards.
+    /// The kind of the event, by the numbers of SecKeychainEvent; those from 24 on are of cards, those from 27
+    /// on of readers.
     public enum Kind: Int, Sendable, Hashable, CaseIterable {
         case lock = 1
         case unlock = 2
@@ -14,6 +15,13 @@ public struct KeychainEvent: Sendable, Hashable {
         case tokenRemoved = 25
         /// Reported by the program that used up the last try, to all programs of its user.
         case pinBlocked = 26
+        case readerAdded = 27
+        case readerRemoved = 28
+        /// A card was inserted that does not answer, or ceased to answer.
+        case cardMute = 29
+        /// The card service cannot be reached. All readers are gone with it.
+        case serviceUnavailable = 30
+        case serviceAvailable = 31
 
         /// The name of the kind, for people and programs.
         public var name: String {
@@ -29,6 +37,11 @@ public struct KeychainEvent: Sendable, Hashable {
             case .tokenInserted: "token-inserted"
             case .tokenRemoved: "token-removed"
             case .pinBlocked: "pin-blocked"
+            case .readerAdded: "reader-added"
+            case .readerRemoved: "reader-removed"
+            case .cardMute: "card-mute"
+            case .serviceUnavailable: "service-unavailable"
+            case .serviceAvailable: "service-available"
             }
         }
 
@@ -45,11 +58,17 @@ public struct KeychainEvent: Sendable, Hashable {
     public let item: PersistentReference?
     /// The process that did it, where that is known.
     public let process: Int32?
+    /// The label of an inserted card, where readers are watched.
+    public let label: String?
+    /// The reason why an inserted card cannot be used or the card service not be reached, where readers are watched.
+    public let reason: String?
 
     public init(
         _ kind: Kind, keychain: KeychainIdentifier? = nil, location: String? = nil, item: PersistentReference? = nil,
-        process: Int32? = nil
+        process: Int32? = nil, label: String? = nil, reason: String? = nil
     ) {
+        self.label = label
+        self.reason = reason
         self.kind = kind
         self.keychain = keychain
         self.location = location

@@ -1,8 +1,7 @@
-internal import KeychainModel
 internal import ArgumentParser
 internal import Glibc
-internal import KeychainHost
-internal import TokenKit
+internal import HostAPI
+internal import KeychainModel
 
 struct Watch: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -21,36 +20,29 @@ struct Watch: ParsableCommand {
     }
 
     func run() throws {
-        let process = try HostAccess().process
-        ReaderMonitor().run { event in
-            let event = Watch.event(event, process)
-            let parts = [event.event, event.reader.map { "'\($0)'" }, event.token, event.label, event.reason]
-            // A closed pipe ends the watch.
-            do { try Listing.show(event, parts, json: output.json) } catch { Glibc.exit(0) }
+        let host = try HostAccess().host
+        var position: EventPosition?
+        while true {
+            let page = try host.events(of: .readers, after: position, waiting: .seconds(3600), .silent)
+            position = page.next
+            if page.isIncomplete { Warnings.show("warning: events have been missed: they came too fast") }
+            for event in page.events.map(Watch.event) {
+                let parts = [event.event, event.reader.map { "'\($0)'" }, event.token, event.label, event.reason]
+                // A closed pipe ends the watch.
+                do { try Listing.show(event, parts, json: output.json) } catch { Glibc.exit(0) }
+            }
         }
     }
 
-    private static func event(_ event: ReaderEvent, _ process: ProcessKeychains) -> Event {
-        switch event {
-        case .readerAdded(let reader): Event(event: "reader-added", reader: reader)
-        case .readerRemoved(let reader): Event(event: "reader-removed", reader: reader)
-        case .cardInserted(let reader, _): inserted(process.slot(of: PCSCReader(name: reader)))
-        case .cardMute(let reader): Event(event: "card-mute", reader: reader)
-        case .cardRemoved(let reader): Event(event: "card-removed", reader: reader)
-        case .serviceUnavailable(let error): Event(event: "service-unavailable", reason: error.reason)
-        case .serviceAvailable: Event(event: "service-available")
-        }
-    }
-
-    private static func inserted(_ slot: TokenSlot) -> Event {
-        defer { slot.disconnect(resetting: false) }
-        do throws(KeychainError) {
-            let identity = try TokenKeychain(slot).identity()
-            return Event(
-                event: "card-inserted", reader: slot.name, token: identity?.id.description, label: identity?.label,
-                reason: identity == nil ? "no driver knows it" : nil)
-        } catch {
-            return Event(event: "card-inserted", reader: slot.name, reason: error.description)
-        }
+    private static func event(_ event: KeychainEvent) -> Event {
+        let name =
+            switch event.kind {
+            case .tokenInserted: "card-inserted"
+            case .tokenRemoved: "card-removed"
+            default: event.kind.name
+            }
+        return Event(
+            event: name, reader: event.location, token: event.keychain?.rawValue, label: event.label,
+            reason: event.reason)
     }
 }

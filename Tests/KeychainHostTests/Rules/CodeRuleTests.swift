@@ -55,7 +55,10 @@ import TokenKit
             #expect(kind.mask.rawValue == 1 << UInt32(number))
         }
         let own = Set(KeychainEvent.Kind.allCases).subtracting(numbers.keys)
-        #expect(own == [.tokenInserted, .tokenRemoved, .pinBlocked])
+        let ofReaders: Set<KeychainEvent.Kind> = [
+            .readerAdded, .readerRemoved, .cardMute, .serviceUnavailable, .serviceAvailable,
+        ]
+        #expect(own == ofReaders.union([.tokenInserted, .tokenRemoved, .pinBlocked]))
         #expect(own.allSatisfy { $0.rawValue > 12 && $0.rawValue < 32 })
     }
 }

@@ -1,9 +1,11 @@
 import Foundation
 import HostAPI
+import PIVDriver
 import SecureBytes
 import Synchronization
 import TestSupport
 import Testing
+import TokenKit
 import VirtualCard
 
 @testable import KeychainHost
@@ -78,6 +80,49 @@ import VirtualCard
             let page = try stage.service.events(after: nil, waiting: .zero, RequestContext())
             try stage.service.endEvents(at: page.next, RequestContext())
         }
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func readersAreToldOfToWhoAsksForThem(route: ServiceRoute) throws {
+        let (user, atr) = (try TestUser(), ATR([0x3B, 0x80, 0x01, 0x81]))
+        let (desk, lost) = (VirtualReader(name: "Desk", card: try TestCard().make()), VirtualReader(name: "Lost"))
+        let badge = BadgeReader(try BadgeCard())
+        let process = ProcessKeychains(
+            user.preferences, drivers: { _ in [BadgeDriver(), PIVDriver()] },
+            readers: { [desk, badge, lost] })
+        let happened: [ReaderEvent] = [
+            .serviceUnavailable(CardError(.serviceUnavailable, "it is not running")), .serviceAvailable,
+            .readerAdded("Desk"), .cardInserted(reader: "Desk", atr: atr),
+            .cardInserted(reader: badge.name, atr: atr), .cardInserted(reader: "Lost", atr: atr),
+            .cardMute(reader: "Mute"), .cardRemoved(reader: "Desk"), .readerRemoved("Desk"),
+        ]
+        let host = Host(
+            of: process, for: SearchClient(accessGroups: .all, trustAnchors: .system), prompter: NoPrompter(),
+            clientPrompter: NoPrompter(), watchingReaders: { _, report in happened.forEach(report) })
+        let service = route.service(of: host)
+        var (told, position): ([KeychainEvent], EventPosition?) = ([], nil)
+        try eventually {
+            let page = try service.events(of: .readers, after: position, waiting: .seconds(5), RequestContext())
+            position = page.next
+            told += page.events
+            return told.count >= happened.count
+        }
+        #expect(
+            told.map(\.kind) == [
+                .serviceUnavailable, .serviceAvailable, .readerAdded, .tokenInserted, .tokenInserted, .tokenInserted,
+                .cardMute, .tokenRemoved, .readerRemoved,
+            ])
+        let places = [nil, nil, "Desk", "Desk", "Badge Reader", "Lost", "Mute", "Desk", "Desk"]
+        #expect(told.map(\.location) == places)
+        #expect(told.map(\.label) == [nil, nil, nil, "PIV card 7b13d0e6", "Badge 12", nil, nil, nil, nil])
+        #expect(told[4].keychain == KeychainIdentifier(rawValue: "badge:12"))
+        #expect(
+            told.map(\.reason) == ["it is not running"] + Array(repeating: nil, count: 4) + ["no driver knows it"] + [
+                nil, nil, nil,
+            ])
+        // Who watches keychains is told of none of it.
+        let keychains = try service.events(after: nil, waiting: .zero, RequestContext()).events.map(\.kind)
+        #expect(!keychains.contains(.readerAdded))
+        #expect(!keychains.contains(.serviceUnavailable))
     }
 
     @Test func aClientThatFallsBehindIsTold() throws {

@@ -45,8 +45,10 @@ private struct FixedKeychains: HostedKeychains {
     func letGo() {}
 
     func watch() -> KeychainWatch {
-        KeychainWatch(KeychainPreferences()) { TokenSlot(reader: PCSCReader(name: $0), drivers: []) }
+        KeychainWatch(KeychainPreferences()) { newSlot(reader: $0) }
     }
+
+    func newSlot(reader name: String) -> TokenSlot { TokenSlot(reader: PCSCReader(name: name), drivers: []) }
 }
 
 /// SecItem's calls of a client whose host has these keychains.
