@@ -102,9 +102,6 @@ struct CommandKeychains {
 
     private var areAll: Bool { files.isAll && tokens.isAll }
 
-    /// Whether cards are searched.
-    var hasTokens: Bool { if case .these(let chosen) = tokens { !chosen.isEmpty } else { true } }
-
     /// The keychains in files.
     func foundFiles() throws(KeychainError) -> Outcome<[KeychainDescription]> { try found(files, .files) }
 

@@ -1,8 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
-internal import PKCS11Driver
 internal import SecureBytes
-internal import TokenKit
 
 @main
 enum Main {
@@ -13,11 +11,8 @@ enum Main {
         occupyStandardStreams()
         forbidCoreDumps()
         guard hasTextOnly() else { exit(1) }
-        if let (module, program) = WorkerProgram.moduleToServe(CommandLine.arguments) {
-            ModuleWorker.run(module, for: program)
-            exit(0)
-        }
-        PCSCBlocking.forbid()
+        if Modules.serve(CommandLine.arguments) { exit(0) }
+        HostAccess.forbidBlocking()
         exit(CommandLineInterpreter.run(Array(CommandLine.arguments.dropFirst())))
     }
 

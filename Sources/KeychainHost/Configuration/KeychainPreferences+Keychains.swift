@@ -114,11 +114,6 @@ extension KeychainPreferences {
         return opened
     }
 
-    /// Opens the keychain that gets new items, locked.
-    public func openDefault() throws(KeychainError) -> LocalKeychain {
-        try LocalKeychain.open(try defaultKeychain())
-    }
-
     func enlist(_ path: String) throws(KeychainError) {
         try file(of: .user).change { text throws(KeychainError) in
             let list = searchList(text, in: .user)

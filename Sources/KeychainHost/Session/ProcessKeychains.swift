@@ -84,11 +84,10 @@ public final class ProcessKeychains: Sendable {
     /// The inserted cards and the files of the search list, and the gaps for those that are missing.
     ///
     /// - Parameters:
-    ///   - paths: files instead of the search list; one that cannot be opened is an error.
     ///   - cards: whether readers are looked into.
     ///   - locals: whether files are opened.
     public func present(
-        _ paths: [String] = [], cards: Bool = true, locals: Bool = true
+        cards: Bool = true, locals: Bool = true
     ) throws(KeychainError) -> PresentKeychains {
         var present = PresentKeychains(process: self)
         if cards {
@@ -106,15 +105,10 @@ public final class ProcessKeychains: Sendable {
             }
         }
         guard locals else { return present }
-        for path in paths { present.locals.append(try open(path)) }
-        if paths.isEmpty {
-            let opened = try localKeychains()
-            present.locals = opened.found
-            present.missing += opened.missing
-        }
-        let copies = present.removeCopies()
-        if !paths.isEmpty, let copy = copies.first { throw copy.error }
-        present.missing += copies
+        let opened = try localKeychains()
+        present.locals = opened.found
+        present.missing += opened.missing
+        present.missing += present.removeCopies()
         return present
     }
 

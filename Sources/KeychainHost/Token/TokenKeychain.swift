@@ -41,11 +41,6 @@ public struct TokenKeychain: CardKeychain {
         return Missing(isHeld ? .heldCard : .unreadableKeychain, in: .card, of: name, error)
     }
 
-    /// The part of the card to read for objects with a `CKA_ID`; nil where no object can have it. Sends no command.
-    package func selection(ofCryptokiID id: [UInt8]) throws(KeychainError) -> TokenSelection? {
-        try ifPresent { () throws(TokenError) in try slot.selection(ofCryptokiID: id, at: slot.insertion()) } ?? nil
-    }
-
     /// The key that binds a keychain by default. No command is sent for it.
     package func bindingKey() throws(KeychainError) -> TokenObjectID? {
         try ifPresent { () throws(TokenError) in try slot.bindingKey() } ?? nil

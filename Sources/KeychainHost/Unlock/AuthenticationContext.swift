@@ -99,11 +99,6 @@ public struct AuthenticationContext: Sendable {
         return context
     }
 
-    /// The context with the same credentials and presence, without questions.
-    public func withoutQuestions() -> AuthenticationContext {
-        asking(NoPrompter(alternative: prompter.alternative), lastTry: lastTry)
-    }
-
     /// The context in which a person who has proved to be present is not asked again for further items of the same
     /// keychain.
     public func rememberingPresence() -> AuthenticationContext {

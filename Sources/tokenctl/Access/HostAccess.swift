@@ -65,6 +65,9 @@ struct HostAccess {
     /// Makes the folder for sockets where neither the session nor a keychain has made one.
     static func makeFolderOfSockets() throws(KeychainError) { try Directories.own.makeRuntime() }
 
+    /// Has calls of the card service return at once where they meet another program's transaction, in the whole process.
+    static func forbidBlocking() { PCSCBlocking.forbid() }
+
     // MARK: Prompters
 
     /// The prompter that asks a person.

@@ -50,4 +50,13 @@ enum Modules {
 
     /// The folders in which p11-kit's configuration names modules.
     static var foldersOfConfiguration: [String] { choice.p11Kit.foldersOfModules }
+
+    /// Serves a module, where the arguments of this process say that it was started as a module's worker.
+    ///
+    /// - Returns: whether it was.
+    static func serve(_ arguments: [String]) -> Bool {
+        guard let (module, program) = WorkerProgram.moduleToServe(arguments) else { return false }
+        ModuleWorker.run(module, for: program)
+        return true
+    }
 }

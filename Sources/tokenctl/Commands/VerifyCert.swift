@@ -172,9 +172,10 @@ struct VerifyCert: ParsableCommand {
         if chain.isEmpty { chain = Array(trusted.prefix(1)) }
         guard let leaf = chain.first else { throw CommandError("there is no certificate to check") }
         if let reason = unfitness(of: leaf) { return Verdict(isTrusted: false, reason: reason) }
-        let session = try CommandKeychains(keychains: keychains, cards: false, files: !noKeychains, gaps)
+        let named = noKeychains ? [] : keychains
+        let session = try CommandKeychains(keychains: named, cards: false, files: !noKeychains, gaps)
         var request = ChainRequest(leaf, helpers: Array(chain.dropFirst()))
-        if noKeychains || !keychains.isEmpty { request.keychains = try session.identifiers(cards: false).found }
+        if noKeychains || !named.isEmpty { request.keychains = try session.identifiers(cards: false).found }
         (request.anchors, request.trustsSystem) = (trusted, roots.isEmpty)
         request.time = date?.seconds
         request.revocation = try revocation()

@@ -67,7 +67,7 @@ struct TestUser {
     // Case 71
     @Test func withoutAnyKeychainThereIsNoDefault() throws {
         #expect(throws: KeychainError(.noDefaultKeychain)) { try preferences.defaultKeychain() }
-        #expect(throws: KeychainError(.noDefaultKeychain)) { try preferences.openDefault() }
+        #expect(throws: KeychainError(.noDefaultKeychain)) { try LocalKeychain.open(preferences.defaultKeychain()) }
         #expect(throws: KeychainError(.noDefaultKeychain)) { try preferences.defaultKeychain(in: .system) }
     }
 
@@ -78,7 +78,7 @@ struct TestUser {
         #expect(try preferences.defaultKeychain() == user.path("work"))
         try user.create("more")
         #expect(try preferences.defaultKeychain() == user.path("work"))
-        #expect(try preferences.openDefault().name == "work")
+        #expect(try LocalKeychain.open(preferences.defaultKeychain()).name == "work")
     }
 
     @Test func loginIsTheDefaultWithoutASetting() throws {

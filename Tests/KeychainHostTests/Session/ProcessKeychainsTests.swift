@@ -77,7 +77,7 @@ import VirtualCard
         #expect(result.missing == present.missing)
         #expect(try process.present(cards: false).missing.count == 1)
         #expect(try process.present(locals: false).locals.isEmpty)
-        #expect(throws: KeychainError(.noSuchKeychain)) { try process.present(["/nowhere"]) }
+        #expect(throws: KeychainError(.noSuchKeychain)) { try process.open("/nowhere") }
     }
 
     @Test func aMachineWithoutAReaderMissesNothing() throws {

@@ -193,7 +193,9 @@ import TokenKit
         _ = try test.keychain.backUp(to: backup)
         let restored = try user.preferences.restore(backup, as: "login", password: .of("correct"))
         #expect(restored.path == user.path("login"))
-        #expect(try user.preferences.openDefault().items(matching: Query(.genericPassword)).found == [item])
+        #expect(
+            try LocalKeychain.open(user.preferences.defaultKeychain()).items(matching: Query(.genericPassword)).found
+                == [item])
     }
 
     // MARK: Beside the original

@@ -1,4 +1,4 @@
-import KeychainHost
+import HostAPI
 import KeychainModel
 import PIVDriver
 import SecureBytes
@@ -7,6 +7,7 @@ import SystemCrypto
 import TestSupport
 import TokenKit
 
+@testable import KeychainHost
 @testable import VirtualCard
 
 /// A key and its certificate, made once for all tests, because RSA keys take long.
@@ -135,6 +136,11 @@ extension KeychainKey {
 }
 
 extension AuthenticationContext {
+    /// The context with the same credentials and presence, without questions.
+    func withoutQuestions() -> AuthenticationContext {
+        asking(NoPrompter(alternative: prompter.alternative), lastTry: lastTry)
+    }
+
     /// A person who types the PIN of a ``TestCard``.
     static var owner: AuthenticationContext { AuthenticationContext(prompter: TypesInTurn("123456")) }
     static var nobody: AuthenticationContext { AuthenticationContext() }
