@@ -37,9 +37,7 @@ extension KeychainSession {
         case let file as LocalKeychain: return details(of: file)
         case let token as TokenKeychain:
             let description = try description(of: token, as: identifier)
-            let others = modules.filter { module in
-                ((try? module.sharedReaders()) ?? []).contains { ModuleSlot.isReader($0, token.name) }
-            }
+            let others = modules.filter { ((try? $0.sharedReaders()) ?? []).contains(token.name) }
             return KeychainDetails(description, triesLeft: token.triesLeft(), otherLocations: others.map(\.name))
         default: throw .noSuchKeychain(identifier)
         }

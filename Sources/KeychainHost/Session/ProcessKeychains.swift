@@ -95,7 +95,7 @@ public final class ProcessKeychains: Sendable {
             (present.tokens, present.missing) = (tokens.found, tokens.missing)
             present.modules = knownModules().map { module in
                 ModuleKeychain(module, includesToken) { reader in
-                    tokens.found.contains { ModuleSlot.isReader(reader, $0.name) && $0.isRecognized }
+                    tokens.found.first { ModuleSlot.isReader(reader, $0.name) && $0.isRecognized }?.name
                 } areAllReadOtherwise: { [hasDrivers = !drivers.isEmpty] in
                     hasDrivers
                         && tokens.found.allSatisfy {

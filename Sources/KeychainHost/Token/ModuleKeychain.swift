@@ -11,8 +11,8 @@ public struct ModuleKeychain: CardKeychain {
     /// Whether a token is used.
     private let includes: @Sendable (TokenKeychain) -> Bool
 
-    /// Whether a card in a reader of that name is read without the module.
-    private let isReadOtherwise: @Sendable (String) -> Bool
+    /// The reader whose card is read without the module, by the module's name for it; nil for any other.
+    private let readerReadOtherwise: @Sendable (String) -> String?
 
     /// Whether every inserted card is read without the module, or is held by another program, for which the module
     /// would wait as well.
@@ -20,12 +20,12 @@ public struct ModuleKeychain: CardKeychain {
 
     public init(
         _ module: any TokenModule, _ includes: @escaping @Sendable (TokenKeychain) -> Bool = { _ in true },
-        isReadOtherwise: @escaping @Sendable (String) -> Bool = { _ in false },
+        readerReadOtherwise: @escaping @Sendable (String) -> String? = { _ in nil },
         areAllReadOtherwise: @escaping @Sendable () -> Bool = { false }
     ) {
         self.module = module
         self.includes = includes
-        self.isReadOtherwise = isReadOtherwise
+        self.readerReadOtherwise = readerReadOtherwise
         self.areAllReadOtherwise = areAllReadOtherwise
     }
 
@@ -37,12 +37,13 @@ public struct ModuleKeychain: CardKeychain {
     /// would read each card anew, and be blamed for a card that another program holds.
     public func tokens() throws(KeychainError) -> [TokenKeychain] {
         guard !(module.readsCardsAlone && areAllReadOtherwise()) else { return [] }
-        return try slots().filter { !isReadOtherwise($0.reader) }.map { TokenKeychain($0.slot) }.filter(includes)
+        return try slots().filter { readerReadOtherwise($0.reader) == nil }.map { TokenKeychain($0.slot) }.filter(
+            includes)
     }
 
     /// The readers whose cards both the module and a driver of this program read.
     public func sharedReaders() throws(KeychainError) -> [String] {
-        try slots().map(\.reader).filter(isReadOtherwise)
+        try slots().map(\.reader).compactMap(readerReadOtherwise)
     }
 
     private func slots() throws(KeychainError) -> [ModuleSlot] {

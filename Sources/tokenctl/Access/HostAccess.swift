@@ -9,7 +9,7 @@ internal import TokenKit
 
 /// The command's access to a host, which is inside its process. Only this folder knows of what a host is made.
 struct HostAccess {
-    let process: ProcessKeychains
+    private let process: ProcessKeychains
 
     /// The reader that the options choose, by a part of its name or by a card's URI.
     let reader: String?
@@ -44,14 +44,6 @@ struct HostAccess {
     ///   - groups: the access groups that are open to the command; nil for those that the user has set.
     func host(asking prompter: any Prompter, accessGroups groups: AccessGroups? = nil) -> any KeychainService {
         KeychainHost.Host(process, accessGroups: groups ?? .configured, prompter: prompter)
-    }
-
-    /// The names of the modules that show a card as well.
-    func namesOfModules(thatShow card: KeychainDescription) -> [String] {
-        let modules = (try? process.present(locals: false).modules) ?? []
-        return modules.filter { module in
-            ((try? module.sharedReaders()) ?? []).contains { ModuleSlot.isReader($0, card.location) }
-        }.map(\.name)
     }
 
     // MARK: The user's folders

@@ -32,8 +32,9 @@ struct ListSmartcards: ParsableCommand {
     func run() throws {
         let session = try CommandKeychains(cards, files: false)
         let result = try session.foundTokens()
+        let modules = output.isListing ? try session.host.modules(.silent) : []
         let rows = result.found.map { card in
-            CardRow(card, otherLocations: output.isListing ? session.access.namesOfModules(thatShow: card) : [])
+            CardRow(card, otherLocations: modules.filter { $0.shows(card) }.map(\.name))
         }
         let missing = result.missing
         // If the list is empty, the command fails with the error of the first card's gap, or else of the first gap.
@@ -49,6 +50,14 @@ struct ListSmartcards: ParsableCommand {
         }
         if let failure { throw ExitCode(CommandLineInterpreter.status(of: failure.error.code)) }
         try session.gaps.end()
+    }
+}
+
+extension ModuleDescription {
+    /// Whether a card that is read without the module can be used through it as well.
+    fileprivate func shows(_ card: KeychainDescription) -> Bool {
+        guard case .used(_, let readers) = state else { return false }
+        return readers.contains(card.location)
     }
 }
 
