@@ -29,7 +29,7 @@ import Testing
         var connection = try KeychainConnection(
             KeychainFile(existing: file.path),
             in: ConnectionEnvironment(
-                clock: { 7 }, isSessionLocked: isSessionLocked, sessionFolder: { nil }))
+                clock: { 7 }, isSessionLocked: isSessionLocked, signals: ProgramSignals { nil }))
         try connection.unlock(key)
         return connection
     }

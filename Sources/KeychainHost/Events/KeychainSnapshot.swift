@@ -15,17 +15,18 @@ struct KeychainSnapshot {
     private var journals: [String: JournalReader] = [:]
     /// The watches over folders where keychains of the list are missing.
     private var awaited: [Int32] = []
-    private let blockedPINs: BlockedPINs
+    private let signals: any SessionSignals
     /// The position up to which the other processes' notes of blocked PINs were read.
     private var toldOfPINs = 0
 
     /// The first snapshot, which makes no event.
     init(_ preferences: KeychainPreferences) {
         self.preferences = preferences
-        blockedPINs = BlockedPINs(preferences.directories)
-        toldOfPINs = blockedPINs.end
+        signals = preferences.signals
+        // What was told before is no event.
+        _ = signals.blockedPINs(after: &toldOfPINs)
         let folders = [preferences.directories.configuration, preferences.directories.keychains]
-        for folder in folders + [blockedPINs.folder].compactMap({ $0 }) {
+        for folder in folders + [signals.folderOfBlockedPINs].compactMap({ $0 }) {
             // A folder that is made later would go unnoticed.
             try? Folder(path: folder).make()
         }
@@ -48,8 +49,8 @@ struct KeychainSnapshot {
         for folder in [directories.configuration, directories.system, directories.keychains] {
             watcher.watch(folder: folder)
         }
-        if let folder = blockedPINs.folder { watcher.watch(folder: folder) }
-        var events = blockedPINs.events(after: &toldOfPINs)
+        if let folder = signals.folderOfBlockedPINs { watcher.watch(folder: folder) }
+        var events = signals.blockedPINs(after: &toldOfPINs)
         // Settings that cannot be read just now change nothing.
         if let current = try? preferences.searchList() {
             if current != searchList { events.append(KeychainEvent(.listChanged)) }
@@ -79,7 +80,7 @@ struct KeychainSnapshot {
             if !isKnown { journals[path] = JournalReader(path, since: start) }
             guard let journal = journals[path] else { return [] }
             // The log exists while the keychain is open here.
-            watcher.watch(writingTo: journal.notifier.log)
+            watcher.watch(writingTo: journal.signalFile)
             let arrival = !isKnown && listed.contains(path) ? [KeychainEvent(.listChanged, location: path)] : []
             return arrival + journal.newEvents()
         }
@@ -89,7 +90,6 @@ struct KeychainSnapshot {
 /// The journal of one keychain, and the position up to which it has been read.
 final class JournalReader {
     private var opened: KeychainConnection
-    let notifier: ChangeNotifier
     private let path: String
     private var listening: Int32
     private var position: Int64
@@ -105,9 +105,8 @@ final class JournalReader {
             let file = try KeychainFile(existing: path)
             opened = try KeychainConnection(file, in: .ofUser)
             self.path = file.path
-            notifier = ChangeNotifier(of: file.path)
             position = unsafe clinux_birth(file.path) >= start ? 0 : try opened.journalEnd()
-            listening = notifier.listen()
+            listening = opened.environment.signals.listen(to: file.path)
         } catch {
             return nil
         }
@@ -119,6 +118,9 @@ final class JournalReader {
 
     var isPresent: Bool { opened.database.isPresent }
 
+    /// The file whose writing tells of a change.
+    var signalFile: String { opened.environment.signals.signalFile(of: path) }
+
     private var newEntries: [ChangeJournal.Entry] {
         (try? ChangeJournal.entries(after: position, in: opened.database)) ?? []
     }
@@ -126,7 +128,7 @@ final class JournalReader {
     func newEvents() -> [KeychainEvent] {
         if opened.lacksRoom {
             try? opened.lookForRoom()
-            if !opened.lacksRoom { listening = notifier.listen() }
+            if !opened.lacksRoom { listening = opened.environment.signals.listen(to: path) }
         }
         let wasInSession = isInSession
         isInSession = opened.isInSession

@@ -1,5 +1,7 @@
+internal import Glibc
 public import HostAPI
 public import KeychainModel
+internal import KeychainStore
 internal import Synchronization
 public import TokenKit
 
@@ -26,7 +28,6 @@ public final class ProcessKeychains: Sendable {
     private let trace: (any CardTrace)?
     private let waitsOnce: Bool
     private let tellOfWait: TokenSlot.WaitNotice?
-    private let blockedPINs: BlockedPINs
     private let state = Mutex(State())
 
     private struct State {
@@ -62,7 +63,6 @@ public final class ProcessKeychains: Sendable {
         tellingOfWaits tellOfWait: TokenSlot.WaitNotice? = nil
     ) {
         self.preferences = preferences
-        blockedPINs = BlockedPINs(preferences.directories)
         self.modules = modules
         self.leftOutModules = leftOutModules
         self.includesToken = includesToken
@@ -209,7 +209,10 @@ public final class ProcessKeychains: Sendable {
         TokenSlot(
             reader: reader, drivers: drivers, trace: trace, waitsOnce: waitsOnce,
             endingPINsAfter: { [preferences] in preferences.effectivePINTimeout },
-            tellingOfBlockedPINs: { [blockedPINs] in blockedPINs.note(reader: $0) }, tellingOfWaits: tellOfWait)
+            tellingOfBlockedPINs: { [preferences] reader in
+                EventInbox.post(KeychainEvent(.pinBlocked, location: reader, process: getpid()))
+                preferences.signals.tellOfBlockedPIN(in: reader)
+            }, tellingOfWaits: tellOfWait)
     }
 
     /// The reader of a name, whether or not it is among those to look for cards in.

@@ -131,7 +131,7 @@ extension LocalKeychain {
         try use { opened throws(KeychainError) in try opened.shareKey(seconds: seconds) }
         startTimer()
         // From now on watchers of the file check whether the session still has the key.
-        state.notifier.notify()
+        state.tellOfChange()
     }
 
     /// Unlocks for later programs of the login session as well; where the kernel keeps no keys, for this one alone.

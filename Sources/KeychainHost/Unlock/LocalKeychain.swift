@@ -33,7 +33,7 @@ public final class LocalKeychain: Sendable {
         path = opened.file.path
         identifier = opened.identifier
         isReadOnly = try opened.isReadOnly
-        state = KeychainState(opened, notifier: ChangeNotifier(of: path), isReadOnly: isReadOnly)
+        state = KeychainState(opened, isReadOnly: isReadOnly)
     }
 
     // Ends the timer, so that the release of the last reference closes the file: the timer's thread might do so too
@@ -74,7 +74,7 @@ public final class LocalKeychain: Sendable {
         let file = try KeychainFile(existing: path)
         let environment = ConnectionEnvironment(
             clock: clock, uptime: uptime, isSessionLocked: isSessionLocked,
-            sessionFolder: { Directories.ofUser.volatile })
+            signals: .ofUser)
         return try LocalKeychain(KeychainConnection(file, in: environment))
     }
 
@@ -137,7 +137,7 @@ public final class LocalKeychain: Sendable {
             try opened.checkWritable()
             return try body(&opened)
         }
-        state.notifier.notify()
+        state.tellOfChange()
         return result
     }
 

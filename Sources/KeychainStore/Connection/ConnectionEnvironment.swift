@@ -8,18 +8,18 @@ package struct ConnectionEnvironment: Sendable {
     package let uptime: @Sendable () -> Uptime
     /// Whether the user's login session is locked.
     let isSessionLocked: @Sendable () -> Bool
-    /// The user's folder for ``SessionSecret``, whose files are gone when the machine is off; nil where there is none.
-    let sessionFolder: @Sendable () -> String?
+    /// What the user's programs tell each other.
+    package let signals: any SessionSignals
 
     package init(
         clock: @escaping @Sendable () -> Int64 = ConnectionEnvironment.now,
         uptime: @escaping @Sendable () -> Uptime = Uptime.now, isSessionLocked: @escaping @Sendable () -> Bool,
-        sessionFolder: @escaping @Sendable () -> String?
+        signals: any SessionSignals
     ) {
         self.clock = clock
         self.uptime = uptime
         self.isSessionLocked = isSessionLocked
-        self.sessionFolder = sessionFolder
+        self.signals = signals
     }
 
     /// The time in whole seconds since the start of 1970, UTC.

@@ -67,7 +67,7 @@ extension KeychainConnection {
     }
 
     /// The environment of a copy that no client reads from.
-    private static let restoring = ConnectionEnvironment(isSessionLocked: { false }, sessionFolder: { nil })
+    private static let restoring = ConnectionEnvironment(isSessionLocked: { false }, signals: ProgramSignals { nil })
 
     /// - Returns: the key.
     package static func restore(

@@ -91,7 +91,7 @@ extension KeychainConnection {
     }
 
     /// Whether the session has the key.
-    package var isInSession: Bool { (try? KernelKeyring.contains(sharedKeyName)) == true }
+    package var isInSession: Bool { (try? environment.signals.hasKey(sharedKeyName)) == true }
 
     /// Stores the key in the session's keyring, which from then on decides how long it is kept, at most `seconds`.
     package mutating func shareKey(seconds: UInt32) throws(KeychainError) {
@@ -104,9 +104,7 @@ extension KeychainConnection {
             guard seconds > 0 else { throw KeychainError(.param) }
             let salt = try WrappedKey(readingFrom: database).salt
             let payload = SharedKey(key, asleep: max(now.asleep, 0), end: shared.end ?? 0, salt: salt).encoded()
-            try KernelKeyring.store(
-                payload, as: sharedKeyName, seconds: shared.secondsInSession(at: now),
-                wrappedIn: environment.sessionFolder())
+            try environment.signals.keep(payload, as: sharedKeyName, seconds: shared.secondsInSession(at: now))
         case .none: throw Self.locked
         }
         lifetime = shared
@@ -116,13 +114,15 @@ extension KeychainConnection {
     /// Sets the time for which the session keeps the key, if it has it, to what the lifetime says now.
     package func keepSharedKey() {
         guard lifetime.isShared else { return }
-        _ = try? KernelKeyring.keep(sharedKeyName, seconds: lifetime.secondsInSession(at: environment.uptime()))
+        let seconds = lifetime.secondsInSession(at: environment.uptime())
+        _ = try? environment.signals.prolong(sharedKeyName, to: seconds)
     }
 
     /// Takes over the key from the session's keyring, if there is one, it fits, and its time is not over.
     package mutating func takeSharedKey() throws(KeychainError) -> Bool {
-        let stored = try KernelKeyring.secret(sharedKeyName, wrappedIn: environment.sessionFolder())
-        guard let bytes = stored, let shared = SharedKey(parsing: bytes) else { return false }
+        guard let bytes = try environment.signals.key(sharedKeyName), let shared = SharedKey(parsing: bytes) else {
+            return false
+        }
         let current = try WrappedKey(readingFrom: database)
         guard shared.salt == current.salt, current.isFor(shared.key) else { return false }
         let now = environment.uptime()
@@ -144,6 +144,6 @@ extension KeychainConnection {
 
     /// Removes the key from the session's keyring.
     package func withdrawKey() throws(KeychainError) -> Bool {
-        try KernelKeyring.revoke(sharedKeyName)
+        try environment.signals.withdraw(sharedKeyName)
     }
 }

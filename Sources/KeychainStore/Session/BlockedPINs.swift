@@ -1,12 +1,10 @@
-internal import Platform
-internal import KeychainStore
-internal import KeychainModel
 internal import Glibc
+internal import KeychainModel
 
 /// The file by which a user's programs tell each other of a blocked PIN. It is gone when the machine is switched off.
 /// No card tells of a blocked PIN by itself, and asking would cost commands.
 struct BlockedPINs: Sendable {
-    /// The watched folder; nil where there is none, so that only this process is told.
+    /// The watched folder; nil where there is none, so that no program is told.
     let folder: String?
 
     private var path: String? { folder.map { $0 + "/blocked-pins" } }
@@ -14,13 +12,13 @@ struct BlockedPINs: Sendable {
     /// The size in bytes above which the file is emptied.
     private static let limit = 1 << 16
 
-    init(_ directories: Directories) {
-        folder = directories.volatile.map { $0 + "/tokenkit-events" }
+    /// - Parameter volatile: the user's folder that is emptied when the machine is switched off.
+    init(in volatile: String?) {
+        folder = volatile.map { $0 + "/tokenkit-events" }
     }
 
-    /// Tells every watch of this process, and those of other processes, that a PIN is blocked.
+    /// Tells the watches of other processes that a PIN is blocked.
     func note(reader: String) {
-        EventInbox.post(KeychainEvent(.pinBlocked, location: reader, process: getpid()))
         guard let folder, let path else { return }
         try? Folder(path: folder).make()
         let flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
@@ -31,13 +29,6 @@ struct BlockedPINs: Sendable {
         if length > Self.limit { ftruncate(file, 0) }
         let line = Array("\(getpid()) \(String(reader.map { $0.isNewline ? " " : $0 }))\n".utf8)
         _ = unsafe write(file, line, line.count)
-    }
-
-    /// The present length of the file.
-    var end: Int {
-        var position = 0
-        _ = events(after: &position)
-        return position
     }
 
     /// The events that other processes have added after a position. Malformed lines are left out.

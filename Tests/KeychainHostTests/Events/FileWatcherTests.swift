@@ -5,6 +5,7 @@ import TokenKit
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 /// The effects of a keychain's changes on its files, which watchers see.
 @Suite struct FileWatcherTests {

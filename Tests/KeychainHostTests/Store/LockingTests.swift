@@ -21,7 +21,7 @@ import TokenKit
             let test = try TestKeychain()
             var opened = try KeychainConnection(KeychainFile(existing: test.path), clock: ConnectionEnvironment.now)
             try opened.unlock(WrappedKey(readingFrom: test.database()).unwrap(password: .of("correct"), of: "test"))
-            let state = KeychainState(opened, notifier: ChangeNotifier(of: test.path), isReadOnly: false)
+            let state = KeychainState(opened, isReadOnly: false)
             func isLocked() -> Bool {
                 state.withLock { opened in
                     state.lockIfOver(&opened)

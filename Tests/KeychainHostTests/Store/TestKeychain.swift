@@ -154,7 +154,7 @@ extension KeychainConnection {
         try self.init(
             file,
             in: ConnectionEnvironment(
-                clock: clock, isSessionLocked: { false }, sessionFolder: { Directories.ofUser.volatile }))
+                clock: clock, isSessionLocked: { false }, signals: .ofUser))
     }
 }
 
