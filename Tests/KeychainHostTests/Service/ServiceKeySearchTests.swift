@@ -46,6 +46,8 @@ import VirtualCard
             #expect(found.map(\.keychainName) == ["login"])
             #expect(found[0].slotName == nil)
         }
+        let all = try keys(stage, .any)
+        #expect(all.map(\.item.reference).contains(card.reference) && all.last?.item.reference == own.reference)
         for selector: KeySelector in [.name("82"), .label("nobody"), .publicKeyHash([1]), .cryptokiID([0xFF])] {
             #expect(try keys(stage, selector).isEmpty, "\(selector)")
         }
@@ -126,6 +128,11 @@ import VirtualCard
         let absent = try keys(stage, .name("9A"), in: .absentTokens)
         #expect(absent.map(\.publicKey) == [key.der])
         #expect(absent.map(\.slotName) == [nil])
+        // All keys of known cards, without a look at any.
+        let commands = stage.reader.log.count
+        #expect(try keys(stage, .any, in: .knownTokens).map(\.name).contains("9A"))
+        #expect(try keys(stage, .name("9A"), in: .knownTokens).map(\.publicKey) == [key.der])
+        #expect(stage.reader.log.count == commands)
         #expect(throws: KeychainError(.noSuchKeychain)) {
             try stage.service.askAhead(of: .use(of: absent[0].item.reference), authentication)
         }

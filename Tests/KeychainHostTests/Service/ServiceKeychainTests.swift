@@ -5,6 +5,7 @@ import VirtualCard
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 /// Keychains by their identifiers, and the explanation of a search, through `KeychainService`.
 @Suite(.serialized) struct ServiceKeychainTests {
@@ -65,6 +66,19 @@ import VirtualCard
         let absent = try stage.service.keychain(token, RequestContext())
         #expect(absent.keychain.kind == .card && absent.keychain.location.isEmpty && absent.triesLeft == nil)
         #expect(stage.pinsSent == 0)
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func aFileThatIsDamagedAsAWholeSaysSo(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route)
+        #expect(try stage.service.keychains(.files, RequestContext()).found.compactMap(\.damage).isEmpty)
+        let other = try stage.user.create("other")
+        try Database(path: other.path, access: .readWrite, busyTimeout: 1000)
+            .execute("UPDATE keychain SET identity = randomblob(16)")
+        let opened = try stage.service.openKeychain(at: other.path, RequestContext()).keychain
+        #expect(opened.damage == KeychainError(.invalidKeychain))
+        try stage.user.preferences.setSearchList([stage.login.path, other.path])
+        let files = try stage.service.keychains(.files, RequestContext()).found
+        #expect(files.filter { $0.damage != nil }.map(\.location) == [other.path])
     }
 
     @Test(arguments: ServiceRoute.allCases) func knownCardsAreToldWithoutALookAtThem(route: ServiceRoute) throws {

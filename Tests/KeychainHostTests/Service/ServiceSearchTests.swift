@@ -7,6 +7,7 @@ import VirtualCard
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 /// Searches of the search list through `KeychainService`.
 @Suite(.serialized) struct ServiceSearchTests {
@@ -105,5 +106,45 @@ import VirtualCard
         let stage = try ServiceStage(route)
         let key = try stage.identity().key
         #expect(throws: KeychainError(.dataNotAvailable)) { try stage.service.secret(of: key) }
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func aStoredSecretIsToldAsItsFileHasIt(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route)
+        let item = try stage.addPassword("anna", "s3cret")
+        stage.login.lock()
+        let stored = try #require(try stage.service.storedSecret(of: item.reference, RequestContext()))
+        #expect(stored.secret.copiedBytes == (try stage.login.sealedSecret(of: item.reference)))
+        #expect(!stored.secret.copiedBytes.contains(sequence: Array("s3cret".utf8)))
+        #expect(stage.person.requests.isEmpty)
+        let key = try stage.identity().key.reference
+        #expect(throws: KeychainError(.param)) { try stage.service.storedSecret(of: key, RequestContext()) }
+        try stage.service.delete(.genericPasswords.where(.service, "mail"))
+        #expect(throws: KeychainError(.itemNotFound)) {
+            try stage.service.storedSecret(of: item.reference, RequestContext())
+        }
+    }
+
+    /// A program that adds an item anew deletes the old one first, whatever else is damaged.
+    @Test(arguments: ServiceRoute.allCases) func damageIsToldByTheValuesThatCanStillBeRead(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route)
+        for account in ["anna", "berta"] { try stage.addPassword(account) }
+        try Database(path: stage.login.path, access: .readWrite, busyTimeout: 1000)
+            .execute("UPDATE genp SET labl = 'x' WHERE acct = 'berta'")
+        func damage(_ account: String, _ keychain: KeychainIdentifier? = nil) throws -> [Missing.Kind] {
+            var query = try Query.genericPasswords.where(.account, account).checked()
+            query.keychains = keychain.map { [$0] }
+            return try stage.service.damage(matching: query, RequestContext()).map(\.kind)
+        }
+        let own = try damage("berta")
+        #expect(own == [.damagedItem])
+        #expect(try damage("anna").isEmpty && damage("berta", stage.work.identifier).isEmpty)
+        let outcome = try stage.service.items(.genericPasswords.where(.account, "anna"))
+        #expect(outcome.found.count == 1)
+    }
+}
+
+extension [UInt8] {
+    fileprivate func contains(sequence: [UInt8]) -> Bool {
+        indices.contains { self[$0...].starts(with: sequence) }
     }
 }
