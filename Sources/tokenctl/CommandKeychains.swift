@@ -13,7 +13,7 @@ struct CommandKeychains {
     private var tokens: Members
     /// The gaps of the search for keychains that were named.
     private(set) var missing: [Missing] = []
-    private let names: Names
+    private var names: Names
 
     /// The keychains of a kind that a search visits.
     private enum Members {
@@ -55,7 +55,7 @@ struct CommandKeychains {
         let paths = names.filter { !PKCS11URI.isURI($0) && !ofCards.contains($0) }
         let visitsCards = cards && (names.isEmpty || paths.count < names.count)
         if !names.isEmpty {
-            (self.files, tokens) = (.these(try opened(paths)), visitsCards ? .all : .none)
+            (self.files, tokens, self.names) = (.these(try opened(paths)), visitsCards ? .all : .none, Names())
         }
         if visitsCards || cards && options?.reader != nil {
             try options?.check(CommandKeychains(all.access, files: false))
@@ -67,7 +67,7 @@ struct CommandKeychains {
         let own = try self.foundFiles().found
         let further = try named.foundFiles().found
         self.files = .these(own + further.filter { file in !own.contains { $0.identifier == file.identifier } })
-        (tokens, missing) = (named.tokens, named.missing)
+        (tokens, missing, self.names) = (named.tokens, named.missing, Names())
         try checkInserted(ofCards)
     }
 
@@ -135,13 +135,14 @@ struct CommandKeychains {
 
     /// The identifiers of the keychains, cards first.
     ///
-    /// - Throws: the error of the first gap, if there is no identifier.
+    /// - Throws: the error of the first card or module that cannot be read, if there is no identifier.
     func identifiers(cards: Bool = true) throws(KeychainError) -> Outcome<[KeychainIdentifier]> {
         var members = cards ? try foundTokens() : Outcome([])
+        let unread = members.missing.first { $0.place != .allCards }
         let files = try foundFiles()
         members.found += files.found
         members.add(missing: files.missing)
-        if members.found.isEmpty, let gap = members.missing.first { throw gap.error }
+        if members.found.isEmpty, let unread { throw unread.error }
         return Outcome(members.found.map(\.identifier), missing: members.missing)
     }
 
@@ -189,32 +190,42 @@ struct CommandKeychains {
             for token in all.found where isMatch(token) || names.contains(where: token.isNamed) { chosen.append(token) }
         }
         let files = try foundFiles()
-        limited.add(missing: files.missing)
         limited.files = .these(files.found.filter(isMatch))
         limit(try foundCards())
         let isAnswered = names.isEmpty && unmatched.isEmpty && uris.allSatisfy(\.namesOneToken)
         if !isAnswered { limit(try foundModuleTokens()) }
         limited.tokens = .these(chosen)
+        limited.names = Names()
         guard let uri = uris.first(where: unmatched.contains) else { return limited }
-        throw try limited.absence(of: uri)
+        if areAll { limited.add(missing: files.missing) }
+        throw try limited.absence(of: uri, amongKnown: looksIntoReaders())
     }
 
     /// These keychains without the cards.
     func withoutTokens() -> CommandKeychains {
         var limited = self
-        limited.tokens = .none
+        (limited.tokens, limited.names) = (.none, Names())
         return limited
     }
 
     private mutating func add(missing others: [Missing]) { missing += others.filter { !missing.contains($0) } }
 
+    /// Whether a card that is not found is in no reader: without readers that is unknown.
+    private func looksIntoReaders() throws(KeychainError) -> Bool {
+        guard tokens.isAll else { return !(try foundTokens().found.isEmpty) }
+        return try host.places(.silent).found.contains { $0.kind == .card }
+    }
+
     /// The error of a URI that names none of the keychains.
-    private func absence(of uri: PKCS11URI) throws(KeychainError) -> KeychainError {
+    ///
+    /// - Parameter amongKnown: whether a card that was read before may be meant.
+    private func absence(of uri: PKCS11URI, amongKnown: Bool) throws(KeychainError) -> KeychainError {
         // Without the card service no card can be told to be absent.
         if uri.mayNameCard, let gap = missing.first(where: { $0.place == .allCards }) { return gap.error }
         // The token that is missing may be one that cannot be read.
         gaps.tell(missing)
-        guard let card = try knownCards().first(where: { uri.matches(PKCS11URI.Place($0)) }) else {
+        let known = amongKnown ? try knownCards() : []
+        guard let card = known.first(where: { uri.matches(PKCS11URI.Place($0)) }) else {
             return KeychainError(
                 .itemNotFound, "no token matches '\(uri.tokenPart)'",
                 remedy: "'tokenctl list-keychains --uri' lists those there are")

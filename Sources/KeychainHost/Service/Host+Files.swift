@@ -11,8 +11,10 @@ extension Host {
     public func openKeychain(
         at path: String?, _ context: RequestContext
     ) throws(KeychainError) -> KeychainDetails {
-        try visit(context, onToken: false) { visit throws(KeychainError) in
-            let preferences = keychains.preferences
+        let preferences = keychains.preferences
+        // A file that is named counts as such before the search list is read, whose settings may be unreadable.
+        if let path { _ = try keychains.open(preferences.absolutePath(path)) }
+        return try visit(context, onToken: false) { visit throws(KeychainError) in
             let path = if let path { preferences.absolutePath(path) } else { try preferences.defaultKeychain() }
             return visit.session.details(of: try keychains.open(path))
         }

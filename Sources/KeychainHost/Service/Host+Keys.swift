@@ -8,7 +8,8 @@ extension Host {
     public func keys(
         matching query: KeyQuery, _ context: RequestContext
     ) throws(KeychainError) -> Outcome<[KeyDescription]> {
-        try visit(context) { visit throws(KeychainError) in
+        // Known cards are not looked for.
+        try visit(context, onToken: query.places == .knownTokens ? false : nil) { visit throws(KeychainError) in
             let outcome = try visit.session.searchList(for: query.places).keys(query.selector)
             let keys = outcome.found.compactMap { key -> KeyDescription? in
                 guard let item = key.item, visit.session.accessGroups.allow(item) else { return nil }

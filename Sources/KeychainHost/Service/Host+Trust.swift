@@ -12,18 +12,27 @@ extension Host {
     public func judge(
         _ request: ChainRequest, _ context: RequestContext
     ) throws(KeychainError) -> Outcome<CertificateChain.Outcome> {
-        try visit(context, onToken: false) { visit throws(KeychainError) in
-            let known = visit.session.certificates(in: request.keychains)
-            let roots = try request.anchors + (request.trustsSystem ? client.trustAnchors.roots() : [])
-            let verdict = try KeychainError.mapping { () throws(CryptoError) in
-                try CertificateChain.verify(
-                    request.certificate, intermediates: request.helpers + known.found.compactMap(\.certificate),
-                    roots: roots, at: request.time ?? ItemDate.now.seconds,
-                    revocation: request.revocation.map { (given) throws(CryptoError) in try given.parsed },
-                    endsAtAnyRoot: request.endsAtAnyAnchor, securityLevel: request.securityLevel)
-            }
-            return Outcome(verdict, missing: known.missing)
+        // Without a keychain, no setting has to be readable.
+        if request.keychains == [] {
+            return try requests.run(context) { _ throws(KeychainError) in try verdict(request, Outcome([])) }
         }
+        return try visit(context, onToken: false) { visit throws(KeychainError) in
+            try verdict(request, visit.session.certificates(in: request.keychains))
+        }
+    }
+
+    private func verdict(
+        _ request: ChainRequest, _ known: Outcome<[Item]>
+    ) throws(KeychainError) -> Outcome<CertificateChain.Outcome> {
+        let roots = try request.anchors + (request.trustsSystem ? client.trustAnchors.roots() : [])
+        let verdict = try KeychainError.mapping { () throws(CryptoError) in
+            try CertificateChain.verify(
+                request.certificate, intermediates: request.helpers + known.found.compactMap(\.certificate),
+                roots: roots, at: request.time ?? ItemDate.now.seconds,
+                revocation: request.revocation.map { (given) throws(CryptoError) in try given.parsed },
+                endsAtAnyRoot: request.endsAtAnyAnchor, securityLevel: request.securityLevel)
+        }
+        return Outcome(verdict, missing: known.missing)
     }
 }
 

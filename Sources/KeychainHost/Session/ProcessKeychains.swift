@@ -105,11 +105,19 @@ public final class ProcessKeychains: Sendable {
             }
         }
         guard locals else { return present }
-        let opened = try localKeychains()
+        let opened = try listedKeychains()
         present.locals = opened.found
         present.missing += opened.missing
         present.missing += present.removeCopies()
         return present
+    }
+
+    /// The files of the search list. Where the settings cannot be read, a client that has named a file can go on with it.
+    private func listedKeychains() throws(KeychainError) -> Outcome<[LocalKeychain]> {
+        do throws(KeychainError) { return try localKeychains() } catch {
+            guard !state.withLock(\.named.isEmpty) else { throw error }
+            return Outcome([], missing: [Missing(.unreadableKeychain, in: .file, of: "the search list", error)])
+        }
     }
 
     /// The context for questions. A keychain that is bound to an inserted card is unlocked with that card.

@@ -5,6 +5,7 @@ internal import KeychainModel
 internal import PKCS11Driver
 internal import Platform
 internal import StandardDrivers
+internal import Synchronization
 internal import TokenKit
 
 /// The command's access to a host, which is inside its process. Only this folder knows of what a host is made.
@@ -80,9 +81,11 @@ struct HostAccess {
 }
 
 /// The chosen reader: one whose name contains a text, or whose card a URI names.
-private struct ReaderChoice {
+private final class ReaderChoice: Sendable {
     private let text: String
     private let uri: PKCS11URI?
+    /// The readers of the cards that the URI names, once they are known: each card is asked for it.
+    private let named = Mutex<[PCSCReader]?>(nil)
 
     init(_ text: String) throws {
         self.text = text
@@ -93,6 +96,7 @@ private struct ReaderChoice {
     func readers() throws(CardError) -> [PCSCReader] {
         let all = try PCSCReader.all()
         guard let uri else { return all.filter { $0.name.contains(text) } }
+        if let named = named.withLock(\.self) { return named }
         var (found, failure): ([PCSCReader], CardError?) = ([], nil)
         for reader in all {
             do throws(CardError) {
@@ -102,6 +106,7 @@ private struct ReaderChoice {
             }
         }
         if found.isEmpty, let failure { throw failure }
+        named.withLock { [found] in $0 = found }
         return found
     }
 

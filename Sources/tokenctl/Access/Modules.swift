@@ -23,14 +23,17 @@ enum Modules {
 
     /// The modules that the options name, else those of the choice. p11-kit's configuration is read when tokens are
     /// searched for.
+    ///
+    /// - Parameter options: nil for a command without options for cards. An unknown name in the environment is a module that fails then.
     static func inUse(_ options: CardOptions?) throws -> @Sendable () -> [any TokenModule] {
         let names = options?.module ?? []
         do throws(ModuleChoice.Unknown) {
             let given =
-                try !names.isEmpty ? choice.modules(named: names) : choice.isMade ? choice.modules() : nil
+                try !names.isEmpty
+                ? choice.modules(named: names) : choice.isMade && options != nil ? choice.modules() : nil
             if !names.isEmpty { named.withLock { $0 = given ?? [] } }
             return {
-                (given ?? choice.p11Kit.modules().modules).map {
+                (given ?? standard).map {
                     PKCS11Module($0, worker: .tokenctl(at: "/proc/self/exe")) {
                         KeychainPreferences().effectivePINTimeout
                     }
@@ -40,6 +43,13 @@ enum Modules {
             throw CommandError(
                 "p11-kit's configuration has no PKCS#11 module '\(error.name)'",
                 advice: "tokenctl list-modules lists what there is; a file needs a slash in its path")
+        }
+    }
+
+    /// The modules where the options name none.
+    private static var standard: [ConfiguredModule] {
+        do throws(ModuleChoice.Unknown) { return try choice.modules() } catch {
+            return [ConfiguredModule(path: error.name)]
         }
     }
 

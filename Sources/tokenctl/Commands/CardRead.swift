@@ -70,8 +70,8 @@ extension Card {
         }
 
         func run() throws {
-            let process = try HostAccess(cards)
-            let objects = try process.host.drivers(.silent).flatMap(\.dataObjects)
+            let access = try HostAccess(cards)
+            let objects = try access.host.drivers(.silent).flatMap(\.dataObjects)
             guard let name else { return try Listing.show(objects.map(ContainerRow.init), json: output.json) }
             let uri = try PKCS11URI(argument: name)
             guard let object = Read.object(named: name, uri, of: objects) else {
@@ -80,15 +80,27 @@ extension Card {
                     advice: "'tokenctl card read --list' names them")
             }
             let session = try CommandKeychains(
-                cards, keychains: uri == nil ? [] : [name], files: false, of: process)
-            let host = try authentication.host(process, accessGroups: .all, for: [cards.reader].compactMap { $0 })
-            let content = try host.dataObject(object.name, of: session.onlyCard().identifier, authentication.request)
+                cards, keychains: uri == nil ? [] : [name], files: false, of: access)
+            let content = try content(of: object, on: session.onlyCard().identifier, access)
             let facts: [CardFact]
             do throws(KeychainError) { facts = try content.facts.get() } catch {
                 guard hex || file != nil else { throw error }
                 facts = []
             }
             try show(content.bytes.secret, object, facts)
+        }
+
+        private func content(
+            of object: CardDataObject, on card: KeychainIdentifier, _ access: HostAccess
+        ) throws -> CardDataContent {
+            if !object.needsPIN {
+                do throws(KeychainError) { return try access.host.dataObject(object.name, of: card, .silent) } catch {
+                    // Some cards want the PIN for more than their specification says.
+                    guard error.code == .interactionNotAllowed else { throw error }
+                }
+            }
+            let host = try authentication.host(access, accessGroups: .all, for: [cards.reader].compactMap { $0 })
+            return try host.dataObject(object.name, of: card, authentication.request)
         }
 
         /// The object with the name, or with a URI's label, which is its title in the PKCS#11 module.

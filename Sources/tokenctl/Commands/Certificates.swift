@@ -203,12 +203,12 @@ struct DeleteIdentity: ParsableCommand {
         let anyOther: Attributes = [.publicKeyHash: .data(hash), .synchronizable: Query.anySynchronizable]
         let query = try Query(.certificate, anyOther, limit: .all)
         for searched in [session, try CommandKeychains(cards: false)] {
-            let users = try searched.items(matching: query).complete(besides: session.missing)
+            let users = try searched.items(matching: query).complete(besides: searched.foundFiles().missing)
             guard users.allSatisfy({ $0.reference == certificate.reference }) else { return [] }
         }
         let attributes: Attributes = [.applicationLabel: .data(hash), .synchronizable: Query.anySynchronizable]
         let keys = try session.items(matching: Query(.key, attributes, limit: .all))
-        return try keys.complete(besides: session.missing)
+        return try keys.complete(besides: session.foundFiles().missing)
     }
 }
 

@@ -67,7 +67,7 @@ extension CommandKeychains {
         guard let id = uri.object.id, try foundFiles().found.isEmpty, cards.allSatisfy({ $0.kind == .card }) else {
             return nil
         }
-        let found = try keys(.cryptokiID(id)).found.compactMap { key -> NamedKey? in
+        let found = try reporting(keys(.cryptokiID(id))).compactMap { key -> NamedKey? in
             // Another card may have the same identifier.
             let card = cards.first { $0.identifier == key.item.keychain && $0.cryptokiSlotName == key.slotName }
             let isMeant = try objects(of: key, id).contains(where: uri.matches)
@@ -75,7 +75,17 @@ extension CommandKeychains {
             let token = PKCS11URI.Place(card).token
             return (PKCS11URI(of: token, object: .init(id: id, kind: .privateKey)), key)
         }
-        return found.isEmpty ? nil : found
+        // A certificate without its key beside it may have one elsewhere.
+        guard found.isEmpty, [nil, .certificate].contains(uri.object.kind) else { return found }
+        let certificates = TokenItemSelection(.certificates, cryptokiID: id)
+        let isThere = try cards.contains { card in
+            try host.tokenItems(in: card.location, certificates, .silent).found.contains { item in
+                let label = item.label.map { PKCS11URI.Text($0) }
+                return item.itemClass == .certificate && item.tokenTraits?.cryptokiID == id
+                    && uri.matches(PKCS11URI.Object(id: id, label: label, kind: .certificate))
+            }
+        }
+        return isThere ? nil : []
     }
 
     /// The objects of the module for a key on a card, with the certificate of the same slot where it is the key's.
