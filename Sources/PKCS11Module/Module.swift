@@ -116,7 +116,7 @@ func perform(
     } catch {
         // C_Finalize ends connections under calls that it does not wait for, and the host ends these calls in its way.
         let codes = [CKR_DEVICE_ERROR, CKR_DEVICE_REMOVED, CKR_FUNCTION_CANCELED, CKR_SESSION_HANDLE_INVALID]
-        if codes.contains(error.code), !Initialisation.isCurrent(initialisation) {
+        if codes.contains(error.code) || error.isMissingHost, !Initialisation.isCurrent(initialisation) {
             return context.log.end(CKR_CRYPTOKI_NOT_INITIALIZED)
         }
         return context.log.end(error.code, error.reason)
