@@ -28,7 +28,7 @@ struct CommandKeychains {
     /// All keychains, without the cards or the files if they are not wanted.
     init(_ access: HostAccess, cards: Bool = true, files: Bool = true, _ gaps: Gaps = Gaps()) {
         (self.access, self.gaps, names) = (access, gaps, Names())
-        host = access.host(asking: HostAccess.silentPrompter(""), accessGroups: .all)
+        host = access.host(accessGroups: .all)
         self.files = files ? .all : .none
         tokens = cards ? .all : .none
     }

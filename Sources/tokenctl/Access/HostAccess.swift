@@ -38,12 +38,14 @@ struct HostAccess {
     }
 
     /// The host for requests that ask nobody.
-    var host: any KeychainService { host(asking: NoPrompter()) }
+    var host: any KeychainService { host() }
 
     /// - Parameters:
-    ///   - prompter: the source of PINs and passwords.
+    ///   - prompter: the source of PINs and passwords; by default nobody.
     ///   - groups: the access groups that are open to the command; nil for those that the user has set.
-    func host(asking prompter: any Prompter, accessGroups groups: AccessGroups? = nil) -> any KeychainService {
+    func host(
+        asking prompter: any Prompter = NoPrompter(), accessGroups groups: AccessGroups? = nil
+    ) -> any KeychainService {
         KeychainHost.Host(process, accessGroups: groups ?? .configured, prompter: prompter)
     }
 
