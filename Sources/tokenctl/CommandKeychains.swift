@@ -284,9 +284,7 @@ extension KeychainDescription {
     func isNamed(_ text: String) -> Bool { name == text || identifier.rawValue == text }
 
     /// The serial number that is printed on a card, else the end of its id.
-    var numberOrInstance: String {
-        token?.serialNumber ?? String(identifier.rawValue.drop { $0 != ":" }.dropFirst())
-    }
+    var numberOrInstance: String { token?.serialNumber ?? identifier.instance }
 }
 
 extension CardOptions {

@@ -30,9 +30,7 @@ enum Completions {
     }
 
     private static func namesOfFiles() -> [String] {
-        let own = ((try? FileManager.default.contentsOfDirectory(atPath: Directories.own.keychains)) ?? []).filter {
-            $0.hasSuffix(Directories.keychainSuffix) && !$0.hasPrefix(".")
-        }
+        let own = files(Directories.own.keychains + "/").filter { !$0.hasSuffix("/") }
         return (((try? KeychainName.listed()) ?? []) + own).map(Directories.keychainName(ofFile:))
     }
 

@@ -26,7 +26,7 @@ extension KeychainDescription {
         guard kind != .file else { return CryptokiTokenName(ofKeychain: name, identifier) }
         return CryptokiTokenName(
             ofCard: name, manufacturer: token?.manufacturer, model: token?.model, serialNumber: token?.serialNumber,
-            instance: String(identifier.rawValue.drop { $0 != ":" }.dropFirst()))
+            instance: identifier.instance)
     }
 
     /// The name of the slot that its token is in; nil for a card that is in no reader.

@@ -23,7 +23,7 @@ struct KeychainSnapshot {
     init(_ preferences: KeychainPreferences) {
         self.preferences = preferences
         signals = preferences.signals
-        // What was told before is no event.
+        // PINs that were blocked before the first look make no event.
         _ = signals.blockedPINs(after: &toldOfPINs)
         let folders = [preferences.directories.configuration, preferences.directories.keychains]
         for folder in folders + [signals.folderOfBlockedPINs].compactMap({ $0 }) {

@@ -16,6 +16,9 @@ public struct KeychainIdentifier: RawRepresentable, Hashable, Sendable {
     /// Whether this is a local keychain's.
     public var isLocal: Bool { rawValue.hasPrefix(Self.localPrefix) }
 
+    /// The part behind the driver's name, which tells a card from others of its kind.
+    package var instance: String { String(rawValue.drop { $0 != ":" }.dropFirst()) }
+
     package static let localPrefix = "local:"
 }
 

@@ -8,7 +8,7 @@ package struct ConnectionEnvironment: Sendable {
     package let uptime: @Sendable () -> Uptime
     /// Whether the user's login session is locked.
     let isSessionLocked: @Sendable () -> Bool
-    /// What the user's programs tell each other.
+    /// The channel to the user's other programs.
     package let signals: any SessionSignals
 
     package init(

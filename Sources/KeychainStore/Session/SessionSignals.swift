@@ -1,7 +1,7 @@
 package import KeychainModel
 package import SecureBytes
 
-/// What the programs of a user tell each other as long as they share no host: the keys of unlocked keychains, changes of keychains, and
+/// The channel between the programs of a user, as long as they share no host: for the keys of unlocked keychains, changes of keychains, and
 /// blocked PINs.
 package protocol SessionSignals: Sendable {
     // MARK: Keys of unlocked keychains

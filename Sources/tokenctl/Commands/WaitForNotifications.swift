@@ -2,7 +2,6 @@ internal import Platform
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
-internal import Glibc
 internal import SecureBytes
 
 struct WaitForNotifications: ParsableCommand {
@@ -31,18 +30,7 @@ struct WaitForNotifications: ParsableCommand {
     }
 
     func run() throws {
-        let host = try HostAccess().host
-        var position: EventPosition?
-        while true {
-            let page = try host.events(
-                after: position, waiting: .seconds(3600), .silent)
-            position = page.next
-            if page.isIncomplete { Warnings.show("warning: events have been missed: they came too fast") }
-            for event in page.events {
-                // A closed pipe ends the watch.
-                do { try show(WaitForNotifications.line(event)) } catch { Glibc.exit(0) }
-            }
-        }
+        try EventListing.show(on: HostAccess().host) { try show(WaitForNotifications.line($0)) }
     }
 
     private func show(_ line: Line) throws {

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Glibc
 internal import HostAPI
 internal import KeychainModel
 
@@ -20,17 +19,10 @@ struct Watch: ParsableCommand {
     }
 
     func run() throws {
-        let host = try HostAccess().host
-        var position: EventPosition?
-        while true {
-            let page = try host.events(of: .readers, after: position, waiting: .seconds(3600), .silent)
-            position = page.next
-            if page.isIncomplete { Warnings.show("warning: events have been missed: they came too fast") }
-            for event in page.events.map(Watch.event) {
-                let parts = [event.event, event.reader.map { "'\($0)'" }, event.token, event.label, event.reason]
-                // A closed pipe ends the watch.
-                do { try Listing.show(event, parts, json: output.json) } catch { Glibc.exit(0) }
-            }
+        try EventListing.show(of: .readers, on: HostAccess().host) { event in
+            let event = Watch.event(event)
+            let parts = [event.event, event.reader.map { "'\($0)'" }, event.token, event.label, event.reason]
+            try Listing.show(event, parts, json: output.json)
         }
     }
 
