@@ -114,11 +114,8 @@ func perform(
         try body(&context)
         return context.log.end(CKR_OK)
     } catch {
-        // C_Finalize ends connections under calls that it does not wait for, and the host ends these calls in its way.
-        let codes = [CKR_DEVICE_ERROR, CKR_DEVICE_REMOVED, CKR_FUNCTION_CANCELED, CKR_SESSION_HANDLE_INVALID]
-        if codes.contains(error.code) || error.isMissingHost, !Initialisation.isCurrent(initialisation) {
-            return context.log.end(CKR_CRYPTOKI_NOT_INITIALIZED)
-        }
+        // C_Finalize takes the connection, the session or the slots from calls of other threads, which it does not wait for.
+        guard Initialisation.isCurrent(initialisation) else { return context.log.end(CKR_CRYPTOKI_NOT_INITIALIZED) }
         return context.log.end(error.code, error.reason)
     }
 }
