@@ -6,33 +6,33 @@ internal import Glibc
 /// overwritten with zeros when the value ends. A secret can be neither copied nor printed.
 @safe
 public struct Secret: ~Copyable, @unchecked Sendable {
-    /// The bytes, and ``mark`` in the last byte of the pages.
-    private let pages: UnsafeMutableRawBufferPointer
+    /// The room for the bytes, and ``mark`` in the byte behind it.
+    private let memory: UnsafeMutableRawBufferPointer
     private let length: Int
 
-    /// Shows that the pages hold the secret. A child by `fork` finds zero in its place, and must not encrypt with a secret of
+    /// Shows that the memory holds the secret. A child by `fork` finds zero in its place, and must not encrypt with a secret of
     /// zeros.
     private static let mark: UInt8 = 0xFF
 
     /// The number of bytes; 0 in a child by `fork`, which does not have its parent's secrets.
-    public var count: Int { unsafe pages.last == Secret.mark ? length : 0 }
+    public var count: Int { unsafe memory.last == Secret.mark ? length : 0 }
 
     /// Makes a secret of at most `capacity` bytes that `body` fills in place.
     public init<E: Error>(
         capacity: Int, initializingWith body: (inout OutputSpan<UInt8>) throws(E) -> Void
     ) throws(E) {
-        unsafe pages = SecretPages.take(for: capacity > 0 ? capacity + 1 : 0)
+        unsafe memory = SecretPages.take(for: capacity > 0 ? capacity + 1 : 0)
         let buffer = unsafe UnsafeMutableBufferPointer(
-            start: pages.baseAddress?.bindMemory(to: UInt8.self, capacity: pages.count), count: max(capacity, 0))
+            start: memory.baseAddress?.bindMemory(to: UInt8.self, capacity: memory.count), count: max(capacity, 0))
         var output = unsafe OutputSpan(buffer: buffer, initializedCount: 0)
         do {
             try body(&output)
         } catch {
-            unsafe SecretPages.giveBack(pages)
+            unsafe SecretPages.giveBack(memory)
             throw error
         }
         length = unsafe output.finalize(for: buffer)
-        if let last = unsafe pages.indices.last { unsafe pages[last] = Secret.mark }
+        if let last = unsafe memory.indices.last { unsafe memory[last] = Secret.mark }
     }
 
     /// Makes a secret from bytes that the caller remains responsible for.
@@ -55,7 +55,7 @@ public struct Secret: ~Copyable, @unchecked Sendable {
     }
 
     deinit {
-        unsafe SecretPages.giveBack(pages)
+        unsafe SecretPages.giveBack(memory)
     }
 
     /// Whether the secret has no bytes.
@@ -65,7 +65,7 @@ public struct Secret: ~Copyable, @unchecked Sendable {
     public var bytes: Span<UInt8> {
         @_lifetime(borrow self)
         borrowing get {
-            let start = unsafe UnsafePointer<UInt8>(pages.baseAddress?.assumingMemoryBound(to: UInt8.self))
+            let start = unsafe UnsafePointer<UInt8>(memory.baseAddress?.assumingMemoryBound(to: UInt8.self))
             let span = unsafe Span(_unsafeStart: start ?? Secret.emptyAddress, count: count)
             return unsafe _overrideLifetime(span, borrowing: self)
         }

@@ -5,25 +5,38 @@ import Testing
 
 /// Pages that are kept for the next secret.
 @Suite struct SecretPagesTests {
-    private func isZero(_ pages: UnsafeMutableRawBufferPointer) -> Bool { pages.allSatisfy { $0 == 0 } }
+    /// All bytes of the pages that begin with a secret's bytes.
+    private func wholePages(_ bytes: UnsafeMutableRawBufferPointer) -> UnsafeMutableRawBufferPointer {
+        let size = sysconf(Int32(_SC_PAGESIZE))
+        return UnsafeMutableRawBufferPointer(start: bytes.baseAddress, count: (bytes.count + size - 1) / size * size)
+    }
+
+    private func isZero(_ bytes: UnsafeMutableRawBufferPointer) -> Bool { wholePages(bytes).allSatisfy { $0 == 0 } }
 
     @Test func noPageComesWithAnothersBytes() {
         for _ in 0..<100 {
-            let pages = (0..<12).map { _ in SecretPages.take(for: 16) }
+            let pages = (0..<12).map { SecretPages.take(for: 1 + $0 * 400) }
             #expect(pages.allSatisfy(isZero))
             for page in pages { page.initializeMemory(as: UInt8.self, repeating: 0xA5) }
             for page in pages { SecretPages.giveBack(page) }
         }
     }
 
-    @Test func asManyPagesAsTheBytesTake() {
+    @Test func theBytesHaveTheirPagesForThemselves() {
         let size = sysconf(Int32(_SC_PAGESIZE))
-        for (capacity, pages) in [(0, 0), (1, 1), (size, 1), (size + 1, 2), (5 * size, 5)] {
-            let buffer = SecretPages.take(for: capacity)
-            #expect(buffer.count == pages * size)
-            #expect(isZero(buffer))
-            SecretPages.giveBack(buffer)
+        let counts = [0, 1, size, size + 1, 5 * size]
+        let buffers = counts.map { SecretPages.take(for: $0) }
+        #expect(buffers.map(\.count) == counts)
+        #expect(buffers.allSatisfy(isZero))
+        #expect(buffers.allSatisfy { Int(bitPattern: $0.baseAddress) % size == 0 })
+        for (index, buffer) in buffers.enumerated() {
+            buffer.initializeMemory(as: UInt8.self, repeating: UInt8(index + 1))
         }
+        for (index, buffer) in buffers.enumerated() {
+            #expect(buffer.allSatisfy { $0 == index + 1 })
+            #expect(wholePages(buffer).dropFirst(buffer.count).allSatisfy { $0 == 0 })
+        }
+        for buffer in buffers { SecretPages.giveBack(buffer) }
         #expect(SecretPages.take(for: -1).count == 0)
     }
 
