@@ -147,6 +147,10 @@ int32_t tokenkit_send(int32_t descriptor, uint64_t inode, struct iovec *parts, i
     return 0;
 }
 
+int32_t tokenkit_await(int32_t descriptor, uint64_t inode, int64_t deadline) {
+    return await_own(descriptor, inode, POLLIN, deadline);
+}
+
 int32_t tokenkit_receive(int32_t descriptor, uint64_t inode, void *bytes, size_t count, int64_t deadline) {
     while (count > 0) {
         ssize_t got = recv(descriptor, bytes, count, MSG_DONTWAIT);

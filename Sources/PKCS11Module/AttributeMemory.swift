@@ -26,11 +26,12 @@ enum AttributeMemory {
         _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE, _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>,
         _ count: Int, _ context: inout CallContext
     ) throws(Failure) -> Bool {
-        guard Host.isConnected(context.initialisation) else { return false }
-        let connection = try Connections.take(&context)
+        guard let connection = Connections.takeIdle() else { return false }
         defer { Connections.giveBack(connection, context.initialisation) }
         let memory = unsafe connection.fields.pointee.attributes
-        guard unsafe memory.isOf(session, object) else { return false }
+        guard unsafe Host.number == connection.fields.pointee.host, unsafe memory.isOf(session, object) else {
+            return false
+        }
         for index in 0..<count where unsafe memory.value(attributes[index].type) == nil { return false }
         var isShort = false
         for index in 0..<count {

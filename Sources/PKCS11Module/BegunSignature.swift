@@ -88,11 +88,11 @@ enum BegunSignature {
 extension tokenkit_signature {
     /// Whether a call is held that its session may still need: not one of an earlier initialisation, or of a host that is gone.
     fileprivate func isHeld(_ initialisation: UInt64) -> Bool {
-        is_held != 0 && self.initialisation == initialisation && Host.isServing(host)
+        is_held != 0 && self.initialisation == initialisation && Host.number == host
     }
 
     fileprivate func isOf(_ call: PKCS11Call, _ other: [UInt8], _ initialisation: UInt64) -> Bool {
-        guard self.initialisation == initialisation, changes == AttributeMemory.changes, Host.isServing(host),
+        guard self.initialisation == initialisation, changes == AttributeMemory.changes, Host.number == host,
             call.numbers.count == 2, call.numbers[0] == session, call.numbers[1] == key, !other.isEmpty
         else { return false }
         return encodedMechanism == other

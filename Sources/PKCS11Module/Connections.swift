@@ -64,6 +64,13 @@ enum Connections {
         return nil
     }
 
+    /// Takes the connection that the next call would take, for what it keeps in memory. Makes no system call, so that its socket may be
+    /// stale.
+    static func takeIdle() -> Connection? {
+        for index in 0..<count where replace(index, idle, busy) { return Connection(index: index) }
+        return nil
+    }
+
     static func giveBack(_ connection: Connection, _ initialisation: UInt64) {
         guard Initialisation.hasNotEnded(initialisation) else { return discard(connection) }
         store(connection.index, idle)
@@ -205,6 +212,8 @@ struct Connection {
     }
 
     private func header(_ deadline: Deadline) throws(Failure) -> FrameHeader {
+        let (descriptor, inode) = unsafe (fields.pointee.descriptor, fields.pointee.inode)
+        try check(tokenkit_await(descriptor, inode, deadline.time))
         let bytes = try bytes(FrameHeader.byteCount, deadline)
         do throws(WireError) { return try FrameHeader(parsing: bytes) } catch {
             throw Failure(CKR_DEVICE_ERROR, "the host sent a malformed message")

@@ -44,10 +44,11 @@ int64_t tokenkit_now(void);
 
 enum { tokenkit_gone = -EPIPE, tokenkit_unread = -ECONNRESET, tokenkit_timed_out = -EAGAIN };
 
-/* Sends or receives all bytes, by sendmsg(2) without SIGPIPE and by recv(2), until a time of tokenkit_now. 0, or -errno;
+/* Sends all bytes, waits for the first ones, or receives all, by sendmsg(2) without SIGPIPE and recv(2), until a time of tokenkit_now. 0, or -errno;
  * tokenkit_gone where the other side is gone, tokenkit_unread where it ended without reading the last message, tokenkit_timed_out
  * after the deadline, -EBADF where the descriptor is another socket by then than that of the inode. */
 int32_t tokenkit_send(int32_t descriptor, uint64_t inode, struct iovec *parts, int32_t count, int64_t deadline);
+int32_t tokenkit_await(int32_t descriptor, uint64_t inode, int64_t deadline);
 int32_t tokenkit_receive(int32_t descriptor, uint64_t inode, void *bytes, size_t count, int64_t deadline);
 /* Sends bytes with a descriptor, until a time of tokenkit_now. 0, or -errno; tokenkit_gone where the other side is gone, or does not
  * read. */
