@@ -121,8 +121,7 @@ let package = Package(
             name: "HostConnection",
             dependencies: [
                 "HostAPI", "KeychainHost", "KeychainModel", "PKCS11Driver", "Platform", "SecureBytes",
-                "StandardDrivers",
-                "SystemCrypto",
+                "StandardDrivers", "SystemCrypto", "Wire", "WireTransport",
             ],
             swiftSettings: strict),
         .target(
@@ -157,11 +156,14 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "Wire", swiftSettings: strict),
+        // The ends of a connection between a client and the host, for clients in Swift and for the host.
+        .target(name: "WireTransport", dependencies: ["SecureBytes", "Wire"], swiftSettings: strict),
         .target(
             name: "HostServer",
             dependencies: [
-                "SecureBytes", "CLinux", "KeychainHost", "KeychainModel", "PKCS11Bridge", "Platform", "TokenKit",
-                "Wire",
+                "SecureBytes", "CLinux", "HostAPI", "KeychainHost", "KeychainModel", "PKCS11Bridge", "Platform",
+                "TokenKit",
+                "Wire", "WireTransport",
             ],
             swiftSettings: strict),
         .target(name: "CPKCS11Module", dependencies: ["CCryptoki"]),
@@ -199,7 +201,9 @@ let package = Package(
             dependencies: ["CryptokiNames", "SecureBytes", "TokenKit", "TestSupport", "SystemCrypto"],
             swiftSettings: test),
         .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: test),
-        .testTarget(name: "HostServerTests", dependencies: ["SecureBytes", "HostServer", "Wire"], swiftSettings: test),
+        .testTarget(
+            name: "HostServerTests", dependencies: ["SecureBytes", "HostServer", "Wire", "WireTransport"],
+            swiftSettings: test),
         .testTarget(
             name: "SystemCryptoTests", dependencies: ["SecureBytes", "SystemCrypto", "TestSupport"],
             swiftSettings: test),
@@ -242,10 +246,10 @@ let package = Package(
         .testTarget(
             name: "KeychainHostTests",
             dependencies: [
-                "CryptokiNames", "SecureBytes", "HostAPI", "ItemDictionaries", "KeychainCalls", "KeychainHost",
-                "KeychainModel",
-                "KeychainStore", "PIVDriver", "VirtualCard",
-                "SystemCrypto", "CSQLite", "Wire",
+                "CryptokiNames", "SecureBytes", "HostAPI", "HostConnection", "HostServer", "ItemDictionaries",
+                "KeychainCalls",
+                "KeychainHost", "KeychainModel", "KeychainStore", "PIVDriver", "PKCS11Bridge", "VirtualCard",
+                "SystemCrypto", "CSQLite", "Wire", "WireTransport",
                 "TestSupport",
                 "KeychainWriter", "PromptAsker", "Platform", "TokenKit",
             ],
@@ -284,8 +288,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "SecureBytes", "TokenKit", "PIVDriver", "VirtualCard", "HostAPI", "KeychainHost", "KeychainModel",
-                "SystemCrypto", "TestSupport", "CPCSC",
+                "SecureBytes", "TokenKit", "PIVDriver", "VirtualCard", "HostAPI", "HostConnection", "KeychainHost",
+                "KeychainModel", "SystemCrypto", "TestSupport", "CPCSC",
             ],
             exclude: ["Consumers/Scripts"], swiftSettings: test),
         .target(

@@ -1,9 +1,11 @@
 @_exported public import HostAPI
 internal import KeychainHost
 @_exported public import KeychainModel
+internal import Platform
 @_exported public import SecureBytes
 internal import StandardDrivers
 @_exported public import SystemCrypto
+internal import Wire
 
 /// A Swift program's access to the host. The module re-exports the modules with the types of the host's interface.
 ///
@@ -14,6 +16,19 @@ public enum HostConnection {
     ///
     /// Questions are asked through pinentry, or on the terminal.
     public static func open() -> any KeychainService { Host(process()) }
+
+    /// The host that the programs of the session share, in its own process: `tokenctl host start`, or the systemd user unit. No card, file
+    /// or secret key is opened in this process.
+    ///
+    /// - Parameter prompter: asks where a request leaves questions to its client; by default nobody. The host asks all others.
+    /// - Throws: `errSecNotAvailable` where no host serves the session, or it serves other folders or another card service.
+    public static func connect(asking prompter: (any Prompter)? = nil) throws(KeychainError) -> any KeychainService {
+        guard let runtime = Environment.variable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
+            throw KeychainError(.notAvailable, "the session has no folder for sockets (set XDG_RUNTIME_DIR)")
+        }
+        let variables = Environment.all.map { Array($0.utf8) }.filter(HostVariables.includes)
+        return try SocketClient(in: runtime, prompter: prompter ?? NoPrompter(), environment: variables).service
+    }
 
     /// The host of a program that uses passwords alone. Only files have passwords, but a card may open a file; modules are not searched.
     package static func openForPasswords() -> any KeychainService {

@@ -1,13 +1,12 @@
 internal import Glibc
-internal import PKCS11Bridge
 internal import Platform
 internal import Synchronization
 internal import Wire
+internal import WireTransport
 
-/// A client of the host: the slots, sessions and logins of one initialised module, and the connections by which it is asked.
+/// A client of the host, and the connections by which it asks.
 final class Client: Sendable {
-    private let cryptoki: Cryptoki
-    private let heartbeat: Heartbeat
+    private let responder: any Responder
     private let quota = MessageQuota()
     private let state = Mutex(State())
 
@@ -22,9 +21,8 @@ final class Client: Sendable {
     /// The longest pause between an answer and the next request of a program in a loop.
     private static let loopPause = Duration.microseconds(50)
 
-    init(_ cryptoki: Cryptoki, _ heartbeat: Heartbeat) {
-        self.cryptoki = cryptoki
-        self.heartbeat = heartbeat
+    init(_ responder: any Responder) {
+        self.responder = responder
     }
 
     /// Serves the connections that come over the first one, until that or the client's process ends.
@@ -38,9 +36,8 @@ final class Client: Sendable {
         while true {
             let count = unsafe poll(&watched, 2, -1)
             if count < 0, errno == EINTR { continue }
-            guard count > 0, watched[1].revents == 0, let descriptor = Descriptors.receive(from: first.descriptor)
-            else { break }
-            begin(FrameSocket(descriptor))
+            guard count > 0, watched[1].revents == 0, let connection = first.receiveConnection() else { break }
+            begin(connection)
         }
         end()
     }
@@ -73,22 +70,13 @@ final class Client: Sendable {
         var (answered, isLoop) = (ContinuousClock.now, false)
         while true {
             if isLoop { connection.stayAwake(for: Client.loopPause) }
-            guard let frame = connection.receive(quota) else { return }
+            guard let message = connection.receiveMessage(upTo: responder.maximumFields, quota) else { return }
             isLoop = answered.duration(to: .now) < Client.loopPause
-            guard answer(frame, over: connection) else { return }
+            let isCounted = message.isCounted
+            defer { if isCounted { quota.release() } }
+            guard responder.answer(message, over: connection) else { return }
             answered = .now
         }
-    }
-
-    /// - Returns: false where the client is gone, or sent an invalid message.
-    private func answer(_ frame: consuming FrameSocket.Frame, over connection: FrameSocket) -> Bool {
-        let header = frame.header
-        defer { quota.release(for: header) }
-        guard header.kind == .request, let call = try? PKCS11Call(parsing: frame.fields) else { return false }
-        heartbeat.begin(connection, header.number)
-        let result = cryptoki.result(of: call, secrets: frame.takeSecrets())
-        heartbeat.end(connection)
-        return connection.send(.answer, number: header.number, result.answer.encoded(), result.secrets)
     }
 
     /// Ends the client's state: waits end, cards are released, PINs are forgotten.
@@ -98,6 +86,6 @@ final class Client: Sendable {
             return Array(state.connections.values)
         }
         for connection in connections { connection.shutDown() }
-        cryptoki.finalize()
+        responder.end()
     }
 }

@@ -1,29 +1,79 @@
 internal import Glibc
+package import HostAPI
 package import PKCS11Bridge
 internal import SecureBytes
 package import Wire
+internal import WireTransport
 
 /// Makes a client's state from its hello, and from the facts about its process.
-package typealias ClientMaker = @Sendable (Hello, Peer) -> Cryptoki
+package struct ClientMaker: Sendable {
+    let module: @Sendable (Hello, Peer) -> Cryptoki
+    let service: @Sendable (ServiceHello, Peer, any Prompter) -> any InProcessHost
 
-/// The beginning of a client's connection.
-enum Greeting {
+    /// - Parameters:
+    ///   - module: makes the state of a PKCS #11 module.
+    ///   - service: makes the host of a client that asks its face. The prompter asks the client.
+    package init(
+        module: @escaping @Sendable (Hello, Peer) -> Cryptoki,
+        service: @escaping @Sendable (ServiceHello, Peer, any Prompter) -> any InProcessHost
+    ) {
+        self.module = module
+        self.service = service
+    }
+
+    func responder(for hello: ClientHello, _ peer: Peer, _ heartbeat: Heartbeat) -> any Responder {
+        switch hello {
+        case .module(let hello): ModuleResponder(cryptoki: module(hello, peer), heartbeat: heartbeat)
+        case .service(let hello):
+            ServiceResponder(
+                service: service(hello, peer, QuestionLine.prompter(hello.abilities)), heartbeat: heartbeat)
+        }
+    }
+}
+
+/// The first message of a client, by which it says what it is going to ask.
+enum ClientHello: Equatable {
+    case module(Hello)
+    case service(ServiceHello)
+
     static func isHello(_ header: FrameHeader) -> Bool {
-        header.kind == .hello && header.number == 0 && header.secretCount == 0
+        [.hello, .serviceHello].contains(header.kind) && header.number == 0 && header.secretCount == 0
     }
 
     /// - Returns: nil for any other message.
-    static func hello(_ header: FrameHeader, _ fields: [UInt8]) -> Hello? {
-        guard isHello(header), let hello = try? Hello(parsing: fields), hello.firstHandle <= Hello.maximumFirstHandle
-        else { return nil }
-        return hello
+    init?(_ header: FrameHeader, _ fields: [UInt8]) {
+        guard ClientHello.isHello(header) else { return nil }
+        if header.kind == .hello {
+            guard let hello = try? Hello(parsing: fields), hello.firstHandle <= Hello.maximumFirstHandle else {
+                return nil
+            }
+            self = .module(hello)
+        } else {
+            guard let hello = try? ServiceHello(parsing: fields) else { return nil }
+            self = .service(hello)
+        }
     }
 
-    /// - Returns: whether client and host have a version in common.
-    static func isSpoken(_ hello: Hello) -> Bool {
-        hello.oldestVersion <= Hello.version && Hello.version <= hello.newestVersion
+    /// The version in which the client is served; nil where client and host have none in common.
+    var version: UInt64? {
+        let (oldest, version, newest) =
+            switch self {
+            case .module(let hello): (hello.oldestVersion, Hello.version, hello.newestVersion)
+            case .service(let hello): (hello.oldestVersion, ServiceHello.version, hello.newestVersion)
+            }
+        return oldest <= version && version <= newest ? version : nil
     }
 
+    var environment: [[UInt8]] {
+        switch self {
+        case .module(let hello): hello.environment
+        case .service(let hello): hello.environment
+        }
+    }
+}
+
+/// The beginning of a client's connection.
+enum Greeting {
     /// - Returns: false where the client is gone or does not read.
     static func send(_ answer: HelloAnswer, to socket: FrameSocket) -> Bool {
         socket.send(.hello, number: 0, answer.encoded(), Secret(capacity: 0) { _ in })
@@ -32,10 +82,10 @@ enum Greeting {
     /// Waits for a client's hello, without a time limit, and serves the client until it ends.
     static func serve(_ socket: FrameSocket, _ heartbeat: Heartbeat, _ make: ClientMaker) {
         guard let peer = Peer(of: socket.descriptor), let frame = socket.receive(),
-            let hello = hello(frame.header, frame.fields)
+            let hello = ClientHello(frame.header, frame.fields)
         else { return }
-        if isSpoken(hello) {
-            serve(socket, hello, peer, heartbeat, make)
+        if let version = hello.version {
+            serve(socket, hello, version, peer, heartbeat, make)
         } else {
             _ = send(.otherVersion, to: socket)
         }
@@ -43,11 +93,12 @@ enum Greeting {
 
     /// Tells a client that it is served, and serves it until it ends.
     static func serve(
-        _ socket: FrameSocket, _ hello: Hello, _ peer: Peer, _ heartbeat: Heartbeat, _ make: ClientMaker
+        _ socket: FrameSocket, _ hello: ClientHello, _ version: UInt64, _ peer: Peer, _ heartbeat: Heartbeat,
+        _ make: ClientMaker
     ) {
-        guard send(.served(version: Hello.version), to: socket) else { return }
+        guard send(.served(version: version), to: socket) else { return }
         let process = peer.watch()
         defer { if process >= 0 { close(process) } }
-        Client(make(hello, peer), heartbeat).serve(socket, process: process)
+        Client(make.responder(for: hello, peer, heartbeat)).serve(socket, process: process)
     }
 }

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import Platform
 internal import Synchronization
+internal import WireTransport
 
 /// Sends signs of life to clients that wait for an answer, which may depend on a person, a card or an event for any time.
 final class Heartbeat: Sendable {

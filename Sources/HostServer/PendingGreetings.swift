@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Wire
+internal import WireTransport
 
 /// Connections whose client has not sent all of its hello. They have no thread and end soon, so that a program which
 /// opens connections and sends nothing, or half a message, takes little from the host's clients.
@@ -27,8 +28,8 @@ struct PendingGreetings {
     ///
     /// - Parameter watched: ``watched`` after `poll`.
     /// - Returns: the greetings that are complete.
-    mutating func advance(_ watched: ArraySlice<pollfd>) -> [(greeting: PendingGreeting, hello: Hello)] {
-        var (complete, incomplete): ([(PendingGreeting, Hello)], [PendingGreeting]) = ([], [])
+    mutating func advance(_ watched: ArraySlice<pollfd>) -> [(greeting: PendingGreeting, hello: ClientHello)] {
+        var (complete, incomplete): ([(PendingGreeting, ClientHello)], [PendingGreeting]) = ([], [])
         let now = ContinuousClock.now
         for (var greeting, state) in zip(pending, watched) {
             switch state.revents == 0 ? .incomplete : greeting.read() {
@@ -55,7 +56,7 @@ struct PendingGreeting {
 
     enum Progress {
         case incomplete
-        case complete(Hello)
+        case complete(ClientHello)
         /// The client is gone, or sent something else.
         case invalid
     }
@@ -72,13 +73,13 @@ struct PendingGreeting {
             let wanted = header?.fieldCount ?? FrameHeader.byteCount
             if bytes.count == wanted {
                 guard let header else {
-                    guard let header = try? FrameHeader(parsing: bytes), Greeting.isHello(header) else {
+                    guard let header = try? FrameHeader(parsing: bytes), ClientHello.isHello(header) else {
                         return .invalid
                     }
                     (self.header, bytes) = (header, [])
                     continue
                 }
-                return Greeting.hello(header, bytes).map(Progress.complete) ?? .invalid
+                return ClientHello(header, bytes).map(Progress.complete) ?? .invalid
             }
             // Memory grows with the received bytes only, whatever length the header announces.
             let offset = bytes.count

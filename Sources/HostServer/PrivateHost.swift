@@ -1,5 +1,6 @@
 internal import Glibc
 internal import TokenKit
+internal import WireTransport
 
 /// A host for one client alone.
 package enum PrivateHost {

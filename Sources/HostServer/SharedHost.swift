@@ -5,6 +5,7 @@ internal import Platform
 internal import Synchronization
 internal import TokenKit
 internal import Wire
+internal import WireTransport
 
 /// The host that the programs of a user's session share. Each of them has slots, sessions and logins of its own.
 package final class SharedHost: Sendable {
@@ -17,7 +18,7 @@ package final class SharedHost: Sendable {
     /// - Parameters:
     ///   - listener: a socket that listens.
     ///   - environment: the environment in which clients must agree with this process.
-    package init(listener: Int32, environment: HostEnvironment = .ofProcess, _ make: @escaping ClientMaker) {
+    package init(listener: Int32, environment: HostEnvironment = .ofProcess, _ make: ClientMaker) {
         self.listener = listener
         self.environment = environment
         self.make = make
@@ -80,22 +81,25 @@ package final class SharedHost: Sendable {
     }
 
     /// Serves a client on a thread of its own, or tells it why it is not served.
-    private func admit(_ greeting: PendingGreeting, _ hello: Hello) {
+    private func admit(_ greeting: PendingGreeting, _ hello: ClientHello) {
         let (socket, peer) = (greeting.socket, greeting.peer)
+        guard let version = hello.version else {
+            _ = Greeting.send(.otherVersion, to: socket)
+            return
+        }
         if let refusal = refusal(of: hello, peer) {
             _ = Greeting.send(refusal, to: socket)
             return
         }
         let isStarted = BlockingThread.start { [self] in
             defer { clients.remove(peer) }
-            Greeting.serve(socket, hello, peer, heartbeat, make)
+            Greeting.serve(socket, hello, version, peer, heartbeat, make)
         }
         if !isStarted { clients.remove(peer) }
     }
 
     /// - Returns: nil for a client that is served, and counted.
-    private func refusal(of hello: Hello, _ peer: Peer) -> HelloAnswer? {
-        guard Greeting.isSpoken(hello) else { return .otherVersion }
+    private func refusal(of hello: ClientHello, _ peer: Peer) -> HelloAnswer? {
         guard peer.user == geteuid() else { return .busy }
         guard environment.suits(HostEnvironment(hello.environment)) else { return .otherEnvironment }
         return clients.add(peer) ? nil : .busy

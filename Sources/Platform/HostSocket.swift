@@ -74,18 +74,42 @@ package enum HostSocket {
         return fill(&address, path(in: runtime)) ? listener(&address) : .none
     }
 
+    /// Connects to the host of a session.
+    ///
+    /// - Returns: nil where no host of this user serves there, or it is overloaded.
+    package static func connect(in runtime: String) -> Int32? {
+        var address = sockaddr_un()
+        guard !OwnFile.isAnothers(runtime), !OwnFile.isAnothers("\(runtime)/\(folder)"),
+            fill(&address, path(in: runtime)),
+            let connected = connected(&address)
+        else { return nil }
+        // The programs' side blocks, and waits by poll.
+        _ = fcntl(connected.descriptor, F_SETFL, 0)
+        return connected.descriptor
+    }
+
     private static func listener(_ address: inout sockaddr_un) -> Listener {
+        guard let connected = connected(&address) else { return errno == EAGAIN ? .overloaded : .none }
+        close(connected.descriptor)
+        return .process(connected.process)
+    }
+
+    /// - Returns: nil, with `errno`, where no process of this user listens.
+    private static func connected(_ address: inout sockaddr_un) -> (descriptor: Int32, process: Int32)? {
         // A host that is stopped would be waited for without end.
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let descriptor = socket(AF_UNIX, kind, 0)
-        guard descriptor >= 0 else { return .none }
-        defer { close(descriptor) }
-        guard unsafe withAddress(&address, { unsafe connect(descriptor, $0, $1) }) == 0 else {
-            return errno == EAGAIN ? .overloaded : .none
-        }
+        guard descriptor >= 0 else { return nil }
         var (process, user): (Int32, UInt32) = (0, 0)
-        guard unsafe clinux_peer(descriptor, &process, &user) == 0, user == geteuid() else { return .none }
-        return .process(process)
+        var code: Int32 = EPERM
+        if unsafe withAddress(&address, { unsafe Glibc.connect(descriptor, $0, $1) }) != 0 {
+            code = errno
+        } else if unsafe clinux_peer(descriptor, &process, &user) == 0, user == geteuid() {
+            return (descriptor, process)
+        }
+        close(descriptor)
+        errno = code
+        return nil
     }
 
     private static func fill(_ address: inout sockaddr_un, _ path: String) -> Bool {

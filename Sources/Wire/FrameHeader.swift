@@ -14,6 +14,16 @@ package struct FrameHeader: Equatable {
         case answer = 4
         /// The host is at work on the request: it is alive, and the client waits on.
         case working = 5
+        /// The first message of a client that asks the host's face.
+        case serviceHello = 6
+        /// A question of the host about the request, which the client asks its person.
+        case question = 7
+        /// The client's reply to a question.
+        case reply = 8
+        /// Cancels a request that is under way on another connection. Its answer is empty.
+        case cancellation = 9
+        /// A part of the next message's fields, which are longer than a frame.
+        case part = 10
     }
 
     package var kind: Kind

@@ -24,21 +24,29 @@ func fail(_ message: String) -> Never {
 }
 
 /// - Parameter knownCards: the facts that the host's programs have read of cards; nil for a host of one program.
-@Sendable func makeCryptoki(_ hello: Hello, _ peer: Peer, _ knownCards: KnownCards?) -> Cryptoki {
-    let variables = ClientVariables(hello.environment).values
-    let process = ProcessKeychains(drivers: StandardDrivers.all)
-    let filter = TokenFilter(
-        path: String(decoding: hello.libraryPath, as: UTF8.self), variable: variables["TOKENKIT_PKCS11_TOKENS"])
-    let place = PromptPlace(process: peer.process, variables: variables)
-    let promptPolicy = PromptPolicy(
-        variable: variables["TOKENKIT_PKCS11_PROMPT"], program: peer.program,
-        prompter: FirstAvailablePrompter.standard(at: place))
-    let log = Log(isWanted: hello.wantsNotes)
-    let host = Host(
-        forTokensOf: process, prompter: promptPolicy.prompter, touchPrompter: promptPolicy.touchPrompter,
-        knownCards: knownCards, log: { line in log.write(line) })
-    return Cryptoki(
-        host, filter: filter, promptPolicy: promptPolicy, firstHandle: CK_ULONG(hello.firstHandle), log: log)
+func makeClients(_ knownCards: KnownCards?) -> ClientMaker {
+    ClientMaker { hello, peer in
+        let variables = ClientVariables(hello.environment).values
+        let filter = TokenFilter(
+            path: String(decoding: hello.libraryPath, as: UTF8.self), variable: variables["TOKENKIT_PKCS11_TOKENS"])
+        let promptPolicy = PromptPolicy(
+            variable: variables["TOKENKIT_PKCS11_PROMPT"], program: peer.program, prompter: prompter(peer, variables))
+        let log = Log(isWanted: hello.wantsNotes)
+        let host = Host(
+            forTokensOf: ProcessKeychains(drivers: StandardDrivers.all), prompter: promptPolicy.prompter,
+            touchPrompter: promptPolicy.touchPrompter, knownCards: knownCards, log: { line in log.write(line) })
+        return Cryptoki(
+            host, filter: filter, promptPolicy: promptPolicy, firstHandle: CK_ULONG(hello.firstHandle), log: log)
+    } service: { hello, peer, clientPrompter in
+        Host(
+            ProcessKeychains(drivers: StandardDrivers.all),
+            prompter: prompter(peer, ClientVariables(hello.environment).values), clientPrompter: clientPrompter)
+    }
+}
+
+/// Asks the person in the place where the client runs.
+@Sendable func prompter(_ peer: Peer, _ variables: [String: String]) -> FirstAvailablePrompter {
+    FirstAvailablePrompter.standard(at: PromptPlace(process: peer.process, variables: variables))
 }
 
 /// The socket that a service manager has made: sd_listen_fds(3).
@@ -73,7 +81,7 @@ unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
 switch CommandLine.arguments.dropFirst() {
 case ["--private"]:
     TerminalSignals.leaveToClient()
-    PrivateHost.serve(handedIn) { makeCryptoki($0, $1, nil) }
+    PrivateHost.serve(handedIn, makeClients(nil))
 case []:
     var files = rlimit()
     var descriptors: rlim_t = 1024
@@ -83,8 +91,7 @@ case []:
         unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
     }
     let watch = InsertionWatch()
-    let knownCards = KnownCards(watch.insertion)
-    let make: ClientMaker = { makeCryptoki($0, $1, knownCards) }
+    let make = makeClients(KnownCards(watch.insertion))
     if let socket = socketOfServiceManager() {
         SharedHost(listener: socket, make).serve(end: EndSignal.catch())
     } else {

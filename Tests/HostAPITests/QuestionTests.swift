@@ -50,6 +50,22 @@ final class PersonForQuestions: Prompter {
         }
     }
 
+    @Test func theFirstMessageOfAClientHasOneForm() throws {
+        for abilities in MessageSamples.abilities {
+            let hello = ServiceHello(
+                oldestVersion: 1, newestVersion: 3, abilities: abilities, environment: [[], Array("LANG=C".utf8)])
+            let bytes = hello.encoded()
+            #expect(try ServiceHello(parsing: bytes) == hello)
+            for count in bytes.indices {
+                #expect(throws: WireError.self) { try ServiceHello(parsing: Array(bytes.prefix(count))) }
+            }
+            #expect(throws: WireError.self) { try ServiceHello(parsing: bytes + [0]) }
+        }
+        let number = RequestNumber(rawValue: .max - 1)
+        #expect(try RequestNumber(parsing: number.encoded()) == number)
+        #expect(throws: WireError.self) { try RequestNumber(parsing: number.encoded() + [0]) }
+    }
+
     @Test func questionsRepliesAndAbilitiesComeOutAsTheyWentIn() throws {
         for question in MessageSamples.questions {
             try roundTrip(question, question.message(), HostQuestion.init(parsing:lane:)) { $0.message() }

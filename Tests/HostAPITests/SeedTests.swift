@@ -25,6 +25,9 @@ import Testing
             add("hostRequest", request, request.message(contexts[index % contexts.count]))
         }
         for answer in try MessageSamples.answers() { add("hostAnswer", answer, answer.message()) }
+        samples["serviceHello/hello"] = ServiceHello(
+            abilities: MessageSamples.abilities[0], environment: [Array("LANG=C".utf8)]
+        ).encoded()
         return samples
     }
 

@@ -2,6 +2,7 @@ import Glibc
 import SecureBytes
 import Testing
 import Wire
+import WireTransport
 
 @testable import HostServer
 
@@ -57,15 +58,20 @@ import Wire
 
     @Test func aLongMessageCountsUntilItIsAnswered() {
         let quota = MessageQuota()
-        let long = FrameHeader(.request, number: 1, fieldCount: 0, secretCount: 2 << 20)
-        let short = FrameHeader(.request, number: 1, fieldCount: 100, secretCount: 1 << 20)
-        for _ in 0..<4 { #expect(quota.take(for: long, .now)) }
-        #expect(!quota.take(for: long, .now))
-        #expect(quota.take(for: short, .now))
-        quota.release(for: short)
-        #expect(!quota.take(for: long, .now))
-        quota.release(for: long)
-        #expect(quota.take(for: long, .now))
+        for _ in 0..<4 { #expect(quota.take(.now)) }
+        #expect(!quota.take(.now))
+        quota.release()
+        #expect(quota.take(.now))
+        close(theirs)
+    }
+
+    @Test(arguments: [
+        (FrameHeader(.request, number: 1, fieldCount: 0, secretCount: 2 << 20), true),
+        (FrameHeader(.request, number: 1, fieldCount: 100, secretCount: 1 << 20), false),
+        (FrameHeader(.part, number: 1, fieldCount: 1, secretCount: 0), true),
+    ])
+    func whatIsLongerThanAFramesFieldsCounts(header: FrameHeader, counts: Bool) {
+        #expect(MessageQuota.isLong(header) == counts)
         close(theirs)
     }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import Testing
 import Wire
+import WireTransport
 
 @testable import HostServer
 
@@ -35,7 +36,7 @@ import Wire
             }
         }
         send(Self.message().suffix(1) + [9])
-        guard case .complete(Self.hello) = greeting.read() else {
+        guard case .complete(.module(Self.hello)) = greeting.read() else {
             Issue.record("it is no hello")
             return
         }

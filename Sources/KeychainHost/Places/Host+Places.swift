@@ -104,6 +104,7 @@ extension Host: InProcessHost {
     package func state(of place: String) throws(KeychainError) -> any PlaceState { try placeTable.place(at: place) }
 
     package func end() {
+        requests.cancelAll()
         placeTable.letGo()
         keychains.letGo()
     }

@@ -50,28 +50,31 @@ final class RequestTicket: Sendable {
     }
 }
 
-/// The requests of a client that can be cancelled.
+/// The requests of a client that are under way.
 final class RequestTable: Sendable {
-    private let tickets = Mutex<[RequestNumber: RequestTicket]>([:])
+    private let entries = Mutex<[(number: RequestNumber?, ticket: RequestTicket)]>([])
 
     /// Answers a request. Of several requests with one number, only the last can be cancelled.
     func run<Result: Sendable>(
         _ context: RequestContext, _ body: (RequestTicket) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
         let ticket = RequestTicket(context)
-        if let number = context.number { tickets.withLock { $0[number] = ticket } }
-        defer {
-            if let number = context.number {
-                tickets.withLock { tickets in
-                    if tickets[number] === ticket { tickets[number] = nil }
-                }
-            }
-        }
+        entries.withLock { $0.append((context.number, ticket)) }
+        defer { entries.withLock { $0.removeAll { $0.ticket === ticket } } }
         try ticket.check()
         return try body(ticket)
     }
 
-    func cancel(_ number: RequestNumber) { tickets.withLock { $0[number] }?.cancel() }
+    var count: Int { entries.withLock(\.count) }
+
+    func cancel(_ number: RequestNumber) {
+        entries.withLock { $0.last { $0.number == number } }?.ticket.cancel()
+    }
+
+    /// Cancels all requests, whose client has gone.
+    func cancelAll() {
+        for entry in entries.withLock(\.self) { entry.ticket.cancel() }
+    }
 }
 
 /// Asks on behalf of a request, until the request is cancelled or its time is over.

@@ -18,7 +18,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case authenticationResponse, keyMetadata, pinMetadata, attestation
     case uri
     case frame, hello, helloAnswer, call, answer, calls
-    case hostRequest, hostAnswer, hostQuestion, hostReply, promptAbilities
+    case hostRequest, hostAnswer, hostQuestion, hostReply, promptAbilities, serviceHello
 
     /// An input that violates a condition.
     public struct Finding: Error, CustomStringConvertible {
@@ -67,6 +67,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .hostQuestion: try expectSame(input) { try? HostQuestion(parsing: $0, lane: $1).message() }
         case .hostReply: try expectSame(input) { try? HostReply(parsing: $0, lane: $1).message() }
         case .promptAbilities: try expectSame(input) { try? PromptAbilities(parsing: $0, lane: $1).message() }
+        case .serviceHello: try expect((try? ServiceHello(parsing: input))?.encoded(), ifAny: input)
         }
     }
 

@@ -81,7 +81,7 @@ struct Stage {
             searchList: SearchList(
                 tokens: desk.map { [$0.token] } ?? [], locals: place == .token ? [] : [local.keychain]),
             defaultKeychain: place == .token ? nil : local.keychain, openedKeychains: { [opened] in opened.all })
-        service = route.service(of: session.host)
+        service = try route.service(of: session.host)
     }
 
     /// Has the process open a keychain that is not in the search list.

@@ -98,7 +98,7 @@ import VirtualCard
         let host = Host(
             of: process, for: SearchClient(accessGroups: .all, trustAnchors: .system), prompter: NoPrompter(),
             clientPrompter: NoPrompter(), watchingReaders: { _, report in happened.forEach(report) })
-        let service = route.service(of: host)
+        let service = try route.service(of: host)
         var (told, position): ([KeychainEvent], EventPosition?) = ([], nil)
         try eventually {
             let page = try service.events(of: .readers, after: position, waiting: .seconds(5), RequestContext())

@@ -34,11 +34,11 @@ import VirtualCard
 
     private func service(
         _ route: ServiceRoute, _ modules: [FixedModule], of user: TestUser, readers: [VirtualReader] = []
-    ) -> any KeychainService {
+    ) throws -> any KeychainService {
         let process = ProcessKeychains(
             user.preferences, drivers: { _ in [PIVDriver()] }, modules: { modules },
             leftOutModules: { [("trust", "it holds authorities")] }, readers: { readers })
-        return route.service(of: Host(process, accessGroups: .all))
+        return try route.service(of: Host(process, accessGroups: .all))
     }
 
     @Test(arguments: ServiceRoute.allCases) func eachModuleIsListedWithItsTokensOrItsFailure(
@@ -64,7 +64,7 @@ import VirtualCard
         let user = try TestUser()
         let reader = VirtualReader(name: "Desk Reader", card: try TestCard().make())
         let module = FixedModule("cards", [reader, BadgeReader(try BadgeCard())])
-        let service = service(route, [module], of: user, readers: [reader])
+        let service = try service(route, [module], of: user, readers: [reader])
         let listed = try service.modules(RequestContext(questions: .never))
         guard case .used(let tokens, let bypassed)? = listed.first?.state else {
             Issue.record("not used")

@@ -21,8 +21,8 @@ import Testing
         (self.user, self.card) = (user, card)
     }
 
-    private func service(_ route: ServiceRoute) -> any KeychainService {
-        route.service(of: Host(process, accessGroups: .all, prompter: person))
+    private func service(_ route: ServiceRoute) throws -> any KeychainService {
+        try route.service(of: Host(process, accessGroups: .all, prompter: person))
     }
 
     @Test(arguments: ServiceRoute.allCases) func itIsAMemberThatItsDriverNames(_ route: ServiceRoute) throws {
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: ServiceRoute.allCases) func itsKeySignsWithOnePIN(_ route: ServiceRoute) throws {
-        let service = service(route)
+        let service = try service(route)
         let key = try #require(try service.items(.keys.where(.canSign, true)).found.first)
         #expect(key.label == "Door key")
         let digest = [UInt8](repeating: 0x5A, count: 32)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: ServiceRoute.allCases) func itIsUnlockedAndLockedAsAnyCard(_ route: ServiceRoute) throws {
-        let service = service(route)
+        let service = try service(route)
         let badge = KeychainIdentifier(rawValue: "badge:12")
         try service.unlock(badge, RequestContext())
         #expect(try service.keychains(RequestContext()).found.first?.status.contains(.unlocked) == true)
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: ServiceRoute.allCases) func itsDriverTellsWhatItIsAndItsPIN(_ route: ServiceRoute) throws {
-        let service = service(route)
+        let service = try service(route)
         let badge = KeychainIdentifier(rawValue: "badge:12")
         let drivers = try service.drivers(RequestContext())
         #expect(drivers.map(\.name) == ["badge"])
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: ServiceRoute.allCases) func aDataObjectAsksForThePINWhereItWantsIt(_ route: ServiceRoute) throws {
-        let service = service(route)
+        let service = try service(route)
         let badge = KeychainIdentifier(rawValue: "badge:12")
         let holder = try service.dataObject("holder", of: badge, RequestContext())
         #expect(holder.bytes.secret.copiedBytes == Array(BadgeCard.holder.utf8))

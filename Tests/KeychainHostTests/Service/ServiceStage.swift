@@ -1,13 +1,19 @@
+import Glibc
 import HostAPI
+import HostConnection
 import KeychainModel
 import PIVDriver
+import PKCS11Bridge
+import Platform
 import SecureBytes
 import SystemCrypto
 import TestSupport
 import TokenKit
 import VirtualCard
 import Wire
+import WireTransport
 
+@testable import HostServer
 @testable import KeychainHost
 
 /// The way in which requests reach the host.
@@ -16,11 +22,18 @@ enum ServiceRoute: String, Sendable, CaseIterable {
     case call
     /// By messages: each request and each answer is written and parsed.
     case message
+    /// Over sockets, as from another process.
+    case socket
+
+    private static let heartbeat = Heartbeat()
 
     /// The prompter through which the host's questions reach a client's person.
     func prompter(asking person: some Prompter) throws -> any Prompter {
-        guard self == .message else { return person }
+        guard self != .call else { return person }
         let abilities = PromptAbilities(of: person).message()
+        if self == .socket {
+            return QuestionLine.prompter(try PromptAbilities(parsing: abilities.bytes, lane: abilities.lane))
+        }
         return ClientPrompter(try PromptAbilities(parsing: abilities.bytes, lane: abilities.lane)) {
             (question) throws(KeychainError) in
             do {
@@ -34,9 +47,29 @@ enum ServiceRoute: String, Sendable, CaseIterable {
     }
 
     /// The service of a host as a front end uses it on this route.
-    func service(of host: Host) -> any KeychainService {
-        guard self == .message else { return host }
-        return WireService {
+    ///
+    /// - Parameter person: the person whom the client asks.
+    func service(of host: Host, asking person: any Prompter = NoPrompter()) throws -> any KeychainService {
+        switch self {
+        case .call: return host
+        case .message: return messageService(of: host)
+        case .socket:
+            return try SocketClient(Self.serve(host), prompter: person, environment: []).service
+        }
+    }
+
+    /// The client's end of a socket at which a host serves.
+    static func serve(_ host: Host) throws -> Int32 {
+        var ends: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else { throw SystemError() }
+        let served = FrameSocket(ends[1])
+        let make = ClientMaker(module: { _, _ in Cryptoki(host) }, service: { _, _, _ in host })
+        BlockingThread.start { Greeting.serve(served, heartbeat, make) }
+        return ends[0]
+    }
+
+    private func messageService(of host: Host) -> any KeychainService {
+        WireService {
             host.cancel($0)
         } exchange: { message throws(KeychainError) in
             do {
@@ -61,6 +94,7 @@ struct ServiceStage {
     let person: TypesInTurn
     /// The person whom the client asks.
     let clientPerson: TypesInTurn
+    let host: Host
     let service: any KeychainService
 
     init(
@@ -80,9 +114,9 @@ struct ServiceStage {
             drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)] },
             readers: { [reader] + others })
         for keychain in [login, work] { process.adopt(keychain) }
-        let host = Host(
+        host = Host(
             process, accessGroups: .all, prompter: person, clientPrompter: try route.prompter(asking: clientPerson))
-        service = route.service(of: host)
+        service = try route.service(of: host, asking: clientPerson)
         (self.user, self.card, self.reader, self.person, self.clientPerson) = (user, card, reader, person, clientPerson)
     }
 

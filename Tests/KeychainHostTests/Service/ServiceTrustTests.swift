@@ -96,7 +96,7 @@ import Testing
         let host = Host(
             ProcessKeychains(user.preferences, readers: { [] }), accessGroups: .all,
             trustAnchors: .certificates([root]), prompter: NoPrompter())
-        let service = route.service(of: host)
+        let service = try route.service(of: host)
         #expect(try service.trustedRoots(context) == [root])
         let request = self.request { ($0.helpers, $0.anchors, $0.trustsSystem) = ([middle], [], true) }
         #expect(try service.judge(request, context).found == .trusted([leaf, middle, root]))

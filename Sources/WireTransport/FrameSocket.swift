@@ -1,55 +1,54 @@
 internal import Glibc
-internal import SecureBytes
+package import SecureBytes
 internal import Synchronization
-internal import Wire
+package import Wire
 
-/// The host's end of a connection. It is closed with its last reference.
-final class FrameSocket: Sendable {
-    let descriptor: Int32
+/// An end of a connection between a client and the host. It is closed with its last reference.
+package final class FrameSocket: Sendable {
+    package let descriptor: Int32
     /// The lock for sending, with the number of the request that is being answered. Signs of life come from another
     /// thread than answers, and must not follow the answer to the same request.
     private let sending = Mutex<UInt32?>(nil)
 
-    /// The seconds that a client may take for the rest of a message that it has begun, or to read an answer.
+    /// The seconds that the other side may take for the rest of a message that it has begun, or to read one.
     private static let patience = 30
 
-    /// Takes ownership of the descriptor. A client with a copy of it can change its blocking mode and time-outs, so that only
+    /// Takes ownership of the descriptor. Another process with a copy of it can change its blocking mode and time-outs, so that only
     /// `poll` waits here.
-    init(_ descriptor: Int32) {
+    package init(_ descriptor: Int32) {
         self.descriptor = descriptor
     }
 
     deinit { close(descriptor) }
 
     /// Ends the connection for both sides, and all waits for it.
-    func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    package func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-    /// A message that came over the connection.
-    struct Frame: ~Copyable {
-        let header: FrameHeader
-        let fields: [UInt8]
-        let secrets: Secret
+    /// The bytes that came between two others.
+    package struct Frame: ~Copyable {
+        package let header: FrameHeader
+        package let fields: [UInt8]
+        package let secrets: Secret
 
-        consuming func takeSecrets() -> Secret { secrets }
+        package consuming func takeSecrets() -> Secret { secrets }
     }
 
-    /// The next message. There is no limit to the wait for its beginning.
+    /// The next frame.
     ///
-    /// - Parameter quota: the quota that counts the message, until the caller releases it.
-    /// - Returns: nil where the client is gone, or sent an invalid or incomplete message.
-    func receive(_ quota: MessageQuota? = nil) -> Frame? {
-        guard wait(Int16(POLLIN), until: nil) else { return nil }
+    /// - Parameters:
+    ///   - end: until when its beginning is waited for; nil for no limit.
+    ///   - admits: whether the rest of the frame is read, given its header and until when it has to be there.
+    /// - Returns: nil where the other side is gone, or sent an invalid or incomplete frame.
+    package func receive(
+        by end: ContinuousClock.Instant? = nil,
+        admitting admits: (FrameHeader, ContinuousClock.Instant) -> Bool = { _, _ in true }
+    ) -> Frame? {
+        guard wait(Int16(POLLIN), until: end) else { return nil }
         let deadline = FrameSocket.deadline
         var bytes = [UInt8](repeating: 0, count: FrameHeader.byteCount)
         let isWhole = unsafe bytes.withUnsafeMutableBytes { unsafe receive($0, deadline) }
-        guard isWhole, let header = try? FrameHeader(parsing: bytes), quota?.take(for: header, deadline) ?? true else {
-            return nil
-        }
-        guard let frame = receiveRest(of: header, deadline) else {
-            quota?.release(for: header)
-            return nil
-        }
-        return frame
+        guard isWhole, let header = try? FrameHeader(parsing: bytes), admits(header, deadline) else { return nil }
+        return receiveRest(of: header, deadline)
     }
 
     private func receiveRest(of header: FrameHeader, _ deadline: ContinuousClock.Instant) -> Frame? {
@@ -67,7 +66,7 @@ final class FrameSocket: Sendable {
     }
 
     /// Waits for the next message without giving up the processor, unless another thread wants it.
-    func stayAwake(for limit: Duration) {
+    package func stayAwake(for limit: Duration) {
         let end = ContinuousClock.now + limit
         repeat {
             var awaited = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -96,8 +95,8 @@ final class FrameSocket: Sendable {
 
     /// Reads the received bytes, without waiting.
     ///
-    /// - Returns: the number of bytes; 0 where the client is gone, -1 with `errno` where there is nothing to read.
-    func receive(upTo count: Int, appendingTo bytes: inout [UInt8]) -> Int {
+    /// - Returns: the number of bytes; 0 where the other side is gone, -1 with `errno` where there is nothing to read.
+    package func receive(upTo count: Int, appendingTo bytes: inout [UInt8]) -> Int {
         var part = [UInt8](repeating: 0, count: count)
         var received = -1
         repeat {
@@ -125,8 +124,8 @@ final class FrameSocket: Sendable {
         return true
     }
 
-    /// - Returns: false where the client is gone or does not read, or the message is too long.
-    func send(
+    /// - Returns: false where the other side is gone or does not read, or the frame is too long.
+    package func send(
         _ kind: FrameHeader.Kind, number: UInt32, _ fields: [UInt8] = [], _ secrets: borrowing Secret
     ) -> Bool {
         guard fields.count <= FrameHeader.maximumFields, secrets.count <= FrameHeader.maximumSecrets else {
@@ -169,11 +168,11 @@ final class FrameSocket: Sendable {
     }
 
     /// Begins to answer a request.
-    func begin(number: UInt32) { sending.withLock { $0 = number } }
+    package func begin(number: UInt32) { sending.withLock { $0 = number } }
 
     /// Sends a sign of life to a client whose request is being answered, if it can be sent at once: a client that does
     /// not read gets none.
-    func sendWorking() {
+    package func sendWorking() {
         _ = sending.withLockIfAvailable { answered in
             guard let answered else { return }
             let head = FrameHeader(.working, number: answered, fieldCount: 0, secretCount: 0).encoded()

@@ -1,0 +1,63 @@
+internal import SecureBytes
+package import Wire
+
+/// The first message of a client that asks the host's face, about itself. The host asks the kernel which process the client is.
+package struct ServiceHello: Sendable, Equatable {
+    /// The versions of the face's messages that the client speaks.
+    package var oldestVersion: UInt64
+    package var newestVersion: UInt64
+    /// The ways in which the client can ask its person.
+    package var abilities: PromptAbilities
+    /// Environment variables, each as `NAME=value`.
+    package var environment: [[UInt8]]
+
+    package static let version: UInt64 = 1
+
+    package init(
+        oldestVersion: UInt64 = version, newestVersion: UInt64 = version, abilities: PromptAbilities,
+        environment: [[UInt8]]
+    ) {
+        self.oldestVersion = oldestVersion
+        self.newestVersion = newestVersion
+        self.abilities = abilities
+        self.environment = environment
+    }
+
+    /// - Throws: `WireError` for anything that ``encoded()`` does not write.
+    package init(parsing bytes: [UInt8]) throws(WireError) {
+        var reader = FieldReader(bytes)
+        oldestVersion = try reader.number()
+        newestVersion = try reader.number()
+        abilities = try PromptAbilities(parsing: try reader.byteString(), lane: Secret(capacity: 0) { _ in })
+        environment = []
+        for _ in 0..<(try reader.count(ofElementsWith: 4)) { environment.append(try reader.byteString()) }
+        try reader.finish()
+    }
+
+    package func encoded() -> [UInt8] {
+        var writer = FieldWriter()
+        writer.append(oldestVersion)
+        writer.append(newestVersion)
+        writer.append(abilities.message().bytes)
+        writer.append(count: environment.count)
+        for variable in environment { writer.append(variable) }
+        return writer.bytes
+    }
+}
+
+extension RequestNumber {
+    /// The request that a message cancels.
+    ///
+    /// - Throws: `WireError` for anything that ``encoded()`` does not write.
+    package init(parsing bytes: [UInt8]) throws(WireError) {
+        var reader = FieldReader(bytes)
+        self.init(rawValue: try reader.number())
+        try reader.finish()
+    }
+
+    package func encoded() -> [UInt8] {
+        var writer = FieldWriter()
+        writer.append(rawValue)
+        return writer.bytes
+    }
+}

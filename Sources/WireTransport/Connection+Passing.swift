@@ -1,0 +1,89 @@
+internal import Glibc
+internal import Wire
+
+// Further connections of a client, whose other ends it hands in over its first one: unix(7), SCM_RIGHTS.
+extension FrameSocket {
+    /// The further connection that the client hands in, which must be there.
+    ///
+    /// - Returns: nil where the other side is gone, or sent something else. A partial message counts as such: whole ones arrive
+    ///   at once.
+    package func receiveConnection() -> FrameSocket? {
+        var bytes = [UInt8](repeating: 0, count: FrameHeader.byteCount)
+        // The header and one descriptor: CMSG_SPACE(sizeof(int)).
+        var control = [UInt64](repeating: 0, count: 3)
+        var descriptors: [Int32] = []
+        let count = unsafe bytes.withUnsafeMutableBytes { bytes in
+            unsafe control.withUnsafeMutableBytes { control in
+                var part = unsafe iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
+                return unsafe withUnsafeMutablePointer(to: &part) { part in
+                    var message = unsafe msghdr()
+                    unsafe message.msg_iov = part
+                    unsafe message.msg_iovlen = 1
+                    unsafe message.msg_control = control.baseAddress
+                    unsafe message.msg_controllen = control.count
+                    let flags = Int32(MSG_CMSG_CLOEXEC) | Int32(MSG_DONTWAIT)
+                    let count = unsafe recvmsg(descriptor, &message, flags)
+                    if count > 0 { descriptors = unsafe FrameSocket.descriptors(in: control, message.msg_controllen) }
+                    return count
+                }
+            }
+        }
+        guard count == bytes.count, let header = try? FrameHeader(parsing: bytes), header.kind == .connection,
+            header.number == 0, header.fieldCount == 0, header.secretCount == 0, descriptors.count == 1
+        else {
+            for descriptor in descriptors { close(descriptor) }
+            return nil
+        }
+        return FrameSocket(descriptors[0])
+    }
+
+    /// Makes a further connection, whose other end the host serves from now on.
+    ///
+    /// - Returns: nil where the host is gone, or the process has no descriptor left.
+    package func makeConnection() -> FrameSocket? {
+        var ends: [Int32] = [-1, -1]
+        guard unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0
+        else { return nil }
+        let connection = FrameSocket(ends[0])
+        defer { close(ends[1]) }
+        return hand(in: ends[1]) ? connection : nil
+    }
+
+    /// Sends the header of a message for a further connection, with its descriptor.
+    private func hand(in passed: Int32) -> Bool {
+        var bytes = FrameHeader(.connection, number: 0, fieldCount: 0, secretCount: 0).encoded()
+        // CMSG_LEN(sizeof(int)) and the level and type; then the descriptor.
+        var control: [UInt64] = [
+            20, UInt64(UInt32(SOL_SOCKET)) | UInt64(SCM_RIGHTS) << 32, UInt64(UInt32(bitPattern: passed)),
+        ]
+        return unsafe bytes.withUnsafeMutableBytes { bytes in
+            unsafe control.withUnsafeMutableBytes { control in
+                var part = unsafe iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
+                return unsafe withUnsafeMutablePointer(to: &part) { part in
+                    var message = unsafe msghdr()
+                    unsafe message.msg_iov = part
+                    unsafe message.msg_iovlen = 1
+                    unsafe message.msg_control = control.baseAddress
+                    unsafe message.msg_controllen = control.count
+                    while true {
+                        let count = unsafe sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
+                        if count < 0, errno == EINTR { continue }
+                        return count == bytes.count
+                    }
+                }
+            }
+        }
+    }
+
+    /// The descriptors in a control message of cmsg(3): its length (8 bytes), its level and its type (4 each), and then its data.
+    private static func descriptors(in control: UnsafeMutableRawBufferPointer, _ length: Int) -> [Int32] {
+        guard length >= 20, length <= control.count else { return [] }
+        let size = unsafe control.load(as: Int.self)
+        let level = unsafe control.load(fromByteOffset: 8, as: Int32.self)
+        let type = unsafe control.load(fromByteOffset: 12, as: Int32.self)
+        guard level == SOL_SOCKET, type == Int32(SCM_RIGHTS), size <= length, size >= 20 else { return [] }
+        return stride(from: 16, through: size - 4, by: 4).map {
+            unsafe control.load(fromByteOffset: $0, as: Int32.self)
+        }
+    }
+}
