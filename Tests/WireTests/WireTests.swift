@@ -95,8 +95,10 @@ import Testing
             let header = FrameHeader(.request, number: 1, fieldCount: fields, secretCount: secrets).encoded()
             #expect(throws: WireError.malformed) { try FrameHeader(parsing: header) }
         }
-        let unknown: [UInt8] = [9] + Array(repeating: 0, count: 15)
-        #expect(throws: WireError.malformed) { try FrameHeader(parsing: unknown) }
+        for kind: UInt8 in [0, 11, 255] {
+            let unknown = [kind] + [UInt8](repeating: 0, count: 15)
+            #expect(throws: WireError.malformed) { try FrameHeader(parsing: unknown) }
+        }
         let reserved: [UInt8] = [3, 1] + Array(repeating: 0, count: 14)
         #expect(throws: WireError.malformed) { try FrameHeader(parsing: reserved) }
     }
