@@ -25,7 +25,7 @@ package struct FieldWriter {
 
     package mutating func append(_ value: [UInt8]) {
         append(count: value.count)
-        for byte in value { bytes.append(byte) }
+        bytes += value
     }
 
     /// Appends the number of elements that follow. A number beyond 4 bytes is clamped: its message is too long, and is refused as
