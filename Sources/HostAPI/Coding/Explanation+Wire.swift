@@ -6,59 +6,30 @@ extension Attribute: WireValue {}
 extension Explanation.Outcome: WireValue {
     func write(to message: inout MessageWriter) {
         switch self {
-        case .searched(let matches):
-            message.write(1 as UInt8)
-            message.write(matches)
-        case .skipped(let reason):
-            message.write(2 as UInt8)
-            message.write(reason)
-        case .failed(let reason):
-            message.write(3 as UInt8)
-            message.write(reason)
+        case .searched(let matches): message.write(case: 1, matches)
+        case .skipped(let reason): message.write(case: 2, reason)
+        case .failed(let reason): message.write(case: 3, reason)
         }
     }
 
     init(from message: inout MessageReader) throws(WireError) {
-        switch try message.byte() {
-        case 1: self = .searched(matches: try message.count())
-        case 2: self = .skipped(reason: try message.text())
-        case 3: self = .failed(reason: try message.text())
+        switch try message.value(UInt8.self) {
+        case 1: self = try message.read(Self.searched)
+        case 2: self = try message.read(Self.skipped)
+        case 3: self = try message.read(Self.failed)
         default: throw .malformed
         }
     }
 }
 
-extension Explanation.Visit: WireValue {
-    func write(to message: inout MessageWriter) {
-        message.write(keychain)
-        message.write(outcome)
-        message.write(damage) { $1.write($0) }
-        message.write(question) { $1.write($0) }
-        message.write(plan) { $1.write($0) }
-    }
-
-    init(from message: inout MessageReader) throws(WireError) {
-        self.init(
-            keychain: try message.text(), outcome: try message.value(), damage: try message.texts(),
-            question: try message.optional { (message) throws(WireError) in try message.text() },
-            plan: try message.texts())
-    }
+extension Explanation.Visit: WireRecord {
+    static let fields = Fields(
+        Explanation.Visit.init(keychain:outcome:damage:question:plan:),
+        \.keychain, \.outcome, \.damage, \.question, \.plan)
 }
 
-extension Explanation: WireValue {
-    func write(to message: inout MessageWriter) {
-        message.write(itemClass)
-        message.write(columns)
-        message.write(filters) { $1.write($0) }
-        message.write(limit) { $1.write($0) }
-        message.write(visits)
-        message.write(count)
-    }
-
-    init(from message: inout MessageReader) throws(WireError) {
-        self.init(
-            itemClass: try message.value(), columns: try message.value(), filters: try message.texts(),
-            limit: try message.optional { (message) throws(WireError) in try message.count() },
-            visits: try message.value(), count: try message.count())
-    }
+extension Explanation: WireRecord {
+    static let fields = Fields(
+        Explanation.init(itemClass:columns:filters:limit:visits:count:),
+        \.itemClass, \.columns, \.filters, \.limit, \.visits, \.count)
 }

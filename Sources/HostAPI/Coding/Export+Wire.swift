@@ -6,47 +6,24 @@ extension ExportRequest.Format: WireValue {}
 
 extension ExportRequest.Object: WireValue {
     func write(to message: inout MessageWriter) {
-        let name: String?
         switch self {
-        case .certificate(let certificate, let given):
-            message.write(1 as UInt8)
-            message.write(certificate)
-            name = given
-        case .publicKey(let key, let given):
-            message.write(2 as UInt8)
-            message.write(key)
-            name = given
-        case .privateKey(let key, let given):
-            message.write(3 as UInt8)
-            message.write(key)
-            name = given
+        case .certificate(let certificate, let name): message.write(case: 1, certificate, name)
+        case .publicKey(let key, let name): message.write(case: 2, key, name)
+        case .privateKey(let key, let name): message.write(case: 3, key, name)
         }
-        message.write(name) { $1.write($0) }
     }
 
     init(from message: inout MessageReader) throws(WireError) {
-        switch try message.byte() {
-        case 1: self = .certificate(try message.value(), name: try message.optionalText())
-        case 2: self = .publicKey(try message.value(), name: try message.optionalText())
-        case 3: self = .privateKey(try message.value(), name: try message.optionalText())
+        switch try message.value(UInt8.self) {
+        case 1: self = try message.read(Self.certificate)
+        case 2: self = try message.read(Self.publicKey)
+        case 3: self = try message.read(Self.privateKey)
         default: throw .malformed
         }
     }
 }
 
-extension ExportRequest: WireValue {
-    func write(to message: inout MessageWriter) {
-        message.write(objects)
-        message.write(format)
-        message.write(isArmored)
-        message.write(passphrase)
-        message.write(subject)
-    }
-
-    init(from message: inout MessageReader) throws(WireError) {
-        self.init(try message.value(), as: try message.value())
-        isArmored = try message.flag()
-        passphrase = try message.value()
-        subject = try message.text()
-    }
+extension ExportRequest: WireRecord {
+    static let fields = Fields(
+        ExportRequest.init(_:as:), \.objects, \.format, setting: \.isArmored, \.passphrase, \.subject)
 }

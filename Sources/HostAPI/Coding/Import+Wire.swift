@@ -20,106 +20,56 @@ extension PublicKey: WireValue {
 extension PassphraseSource: WireValue {
     func write(to message: inout MessageWriter) {
         switch self {
-        case .none: message.write(1 as UInt8)
-        case .given(let passphrase):
-            message.write(2 as UInt8)
-            message.write(passphrase)
-        case .asked: message.write(3 as UInt8)
+        case .none: message.write(case: 1)
+        case .given(let passphrase): message.write(case: 2, passphrase)
+        case .asked: message.write(case: 3)
         }
     }
 
     init(from message: inout MessageReader) throws(WireError) {
-        switch try message.byte() {
+        switch try message.value(UInt8.self) {
         case 1: self = .none
-        case 2: self = .given(try message.secret())
+        case 2: self = try message.read(Self.given)
         case 3: self = .asked
         default: throw .malformed
         }
     }
 }
 
-extension ImportRequest.Target: WireValue {
-    func write(to message: inout MessageWriter) {
-        message.write(keychain)
-        for attributes in [certificates, keys, privateKeys] { message.write(attributes) }
-        message.write(requiresProtection)
-    }
-
-    init(from message: inout MessageReader) throws(WireError) {
-        self.init(try message.value())
-        certificates = try message.attributes()
-        keys = try message.attributes()
-        privateKeys = try message.attributes()
-        requiresProtection = try message.flag()
-    }
+extension ImportRequest.Target: WireRecord {
+    static let fields = Fields(
+        ImportRequest.Target.init, \.keychain,
+        setting: \.certificates, \.keys, \.privateKeys, \.requiresProtection)
 }
 
-extension ImportRequest: WireValue {
-    func write(to message: inout MessageWriter) {
-        message.write(file)
-        message.write(name)
-        message.write(kind)
-        message.write(format)
-        message.write(passphrase)
-        message.write(refusesSeveralKeys)
-        message.write(target)
-    }
-
-    init(from message: inout MessageReader) throws(WireError) {
-        self.init(try message.secret(), named: try message.text())
-        kind = try message.value()
-        format = try message.optional()
-        passphrase = try message.value()
-        refusesSeveralKeys = try message.flag()
-        target = try message.optional()
-    }
+extension ImportRequest: WireRecord {
+    static let fields = Fields(
+        ImportRequest.init(_:named:), \.file, \.name,
+        setting: \.kind, \.format, \.passphrase, \.refusesSeveralKeys, \.target)
 }
 
-extension ImportedItem: WireValue {
-    func write(to message: inout MessageWriter) {
-        message.write(item)
-        message.write(isNew)
-    }
-
-    init(from message: inout MessageReader) throws(WireError) {
-        self.init(try message.value(), isNew: try message.flag())
-    }
+extension ImportedItem: WireRecord {
+    static let fields = Fields(ImportedItem.init(_:isNew:), \.item, \.isNew)
 }
 
 extension ImportedContent.Content: WireValue {
     func write(to message: inout MessageWriter) {
         switch self {
         case .objects(let certificates, let publicKeys, let privateKeys):
-            message.write(1 as UInt8)
-            message.write(certificates)
-            message.write(publicKeys)
-            message.write(privateKeys) { $1.write($0) }
-        case .items(let items):
-            message.write(2 as UInt8)
-            message.write(items)
+            message.write(case: 1, certificates, publicKeys, privateKeys)
+        case .items(let items): message.write(case: 2, items)
         }
     }
 
     init(from message: inout MessageReader) throws(WireError) {
-        switch try message.byte() {
-        case 1:
-            self = .objects(
-                try message.value(), try message.value(),
-                privateKeys: try message.values { (message) throws(WireError) in try message.secret() })
-        case 2: self = .items(try message.value())
+        switch try message.value(UInt8.self) {
+        case 1: self = try message.read(Self.objects)
+        case 2: self = try message.read(Self.items)
         default: throw .malformed
         }
     }
 }
 
-extension ImportedContent: WireValue {
-    func write(to message: inout MessageWriter) {
-        message.write(format)
-        message.write(content)
-        message.write(others) { $1.write($0) }
-    }
-
-    init(from message: inout MessageReader) throws(WireError) {
-        self.init(try message.value(), try message.value(), others: try message.texts())
-    }
+extension ImportedContent: WireRecord {
+    static let fields = Fields(ImportedContent.init(_:_:others:), \.format, \.content, \.others)
 }

@@ -3,90 +3,50 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import Wire
 
-extension KeyRequest: WireValue {
-    func write(to message: inout MessageWriter) {
-        message.write(key)
-        message.write(algorithm)
-        message.write(operation)
-        message.write(isAuthorized)
-        message.write(isUnwrapping)
-    }
-
-    init(from message: inout MessageReader) throws(WireError) {
-        let key = try message.value(Key.self)
-        let algorithm = try message.value(KeyAlgorithm.self)
-        self.init(try message.value(), algorithm, with: key)
-        isAuthorized = try message.flag()
-        isUnwrapping = try message.flag()
-    }
+extension KeyRequest: WireRecord {
+    static let fields = Fields(
+        { KeyRequest($2, $1, with: $0) }, \.key, \.algorithm, \.operation, setting: \.isAuthorized, \.isUnwrapping)
 }
 
 extension KeyRequest.Key: WireValue {
     func write(to message: inout MessageWriter) {
         switch self {
-        case .item(let reference):
-            message.write(1 as UInt8)
-            message.write(reference)
-        case .given(let key):
-            message.write(2 as UInt8)
-            message.write(key)
+        case .item(let reference): message.write(case: 1, reference)
+        case .given(let key): message.write(case: 2, key)
         }
     }
 
     init(from message: inout MessageReader) throws(WireError) {
-        switch try message.byte() {
-        case 1: self = .item(try message.value())
-        case 2: self = .given(try message.value())
+        switch try message.value(UInt8.self) {
+        case 1: self = try message.read(Self.item)
+        case 2: self = try message.read(Self.given)
         default: throw .malformed
         }
     }
 }
 
-extension GivenKey: WireValue {
-    func write(to message: inout MessageWriter) {
-        message.write(attributes)
-        message.write(der) { $1.write($0) }
-        message.write(secret) { $1.write($0) }
-    }
-
-    init(from message: inout MessageReader) throws(WireError) {
-        self.init(
-            try message.attributes(),
-            der: try message.optional { (message) throws(WireError) in try message.bytes() },
-            secret: try message.optionalSecret())
-    }
+extension GivenKey: WireRecord {
+    static let fields = Fields(GivenKey.init(_:der:secret:), \.attributes, \.der, \.secret)
 }
 
 extension KeyRequest.Operation: WireValue {
     func write(to message: inout MessageWriter) {
         switch self {
-        case .sign(let input):
-            message.write(1 as UInt8)
-            message.write(input)
-        case .decrypt(let ciphertext):
-            message.write(2 as UInt8)
-            message.write(ciphertext)
-        case .exchange(let peer, let parameters):
-            message.write(3 as UInt8)
-            message.write(peer)
-            message.write(parameters)
-        case .verify(let signature, let input):
-            message.write(4 as UInt8)
-            message.write(signature)
-            message.write(input)
-        case .encrypt(let plaintext):
-            message.write(5 as UInt8)
-            message.write(plaintext)
+        case .sign(let input): message.write(case: 1, input)
+        case .decrypt(let ciphertext): message.write(case: 2, ciphertext)
+        case .exchange(let peer, let parameters): message.write(case: 3, peer, parameters)
+        case .verify(let signature, let input): message.write(case: 4, signature, input)
+        case .encrypt(let plaintext): message.write(case: 5, plaintext)
         }
     }
 
     init(from message: inout MessageReader) throws(WireError) {
-        switch try message.byte() {
-        case 1: self = .sign(try message.bytes())
-        case 2: self = .decrypt(try message.bytes())
-        case 3: self = .exchange(peer: try message.bytes(), try message.value())
-        case 4: self = .verify(try message.bytes(), of: try message.bytes())
-        case 5: self = .encrypt(try message.secret())
+        switch try message.value(UInt8.self) {
+        case 1: self = try message.read(Self.sign)
+        case 2: self = try message.read(Self.decrypt)
+        case 3: self = try message.read(Self.exchange)
+        case 4: self = try message.read(Self.verify)
+        case 5: self = try message.read(Self.encrypt)
         default: throw .malformed
         }
     }

@@ -3,165 +3,80 @@ internal import KeychainModel
 internal import SystemCrypto
 internal import Wire
 
+extension TokenFacts: WireOptions {}
+extension TokenItemSelection.Kinds: WireOptions {}
+
+/// Texts that are longer than their fields in PKCS #11 are refused.
 extension CryptokiSlotName: WireValue {
-    func write(to message: inout MessageWriter) {
-        message.write(description)
-        message.write(manufacturer)
-        message.write(UInt64(number))
-    }
+    func write(to message: inout MessageWriter) { message.write(description, manufacturer, number) }
 
     init(from message: inout MessageReader) throws(WireError) {
-        let (description, manufacturer) = (try message.text(), try message.text())
-        guard let number = UInt(exactly: try message.number()) else { throw .malformed }
-        self.init(description: description, manufacturer: manufacturer, number: number)
+        let (description, manufacturer) = (try message.value(String.self), try message.value(String.self))
+        self.init(description: description, manufacturer: manufacturer, number: try message.value())
         guard self.description == description, self.manufacturer == manufacturer else { throw .malformed }
     }
 }
 
+/// Texts that are longer than their fields in PKCS #11 are refused.
 extension CryptokiTokenName: WireValue {
-    func write(to message: inout MessageWriter) {
-        for text in [label, manufacturer, model, serialNumber] { message.write(text) }
-    }
+    func write(to message: inout MessageWriter) { message.write(label, manufacturer, model, serialNumber) }
 
     init(from message: inout MessageReader) throws(WireError) {
-        let texts = [try message.text(), try message.text(), try message.text(), try message.text()]
+        let texts: [String] = [
+            try message.value(), try message.value(), try message.value(), try message.value(),
+        ]
         self.init(label: texts[0], manufacturer: texts[1], model: texts[2], serialNumber: texts[3])
         guard [label, manufacturer, model, serialNumber] == texts else { throw .malformed }
     }
 }
 
-extension TokenPlace.Occupancy: WireValue {
-    func write(to message: inout MessageWriter) {
-        message.write(hasToken)
-        message.write(changeCount)
-    }
-
-    init(from message: inout MessageReader) throws(WireError) {
-        self.init(hasToken: try message.flag(), changeCount: try message.integer())
-    }
+extension TokenPlace.Occupancy: WireRecord {
+    static let fields = Fields(TokenPlace.Occupancy.init(hasToken:changeCount:), \.hasToken, \.changeCount)
 }
 
-extension TokenPlace: WireValue {
-    func write(to message: inout MessageWriter) {
-        message.write(kind)
-        message.write(location)
-        message.write(name)
-        message.write(slotName)
-        message.write(occupancy)
-    }
-
-    init(from message: inout MessageReader) throws(WireError) {
-        self.init(
-            try message.value(), at: try message.text(), name: try message.text(), slotName: try message.value(),
-            occupancy: try message.value())
-    }
+extension TokenPlace: WireRecord {
+    static let fields = Fields(
+        TokenPlace.init(_:at:name:slotName:occupancy:), \.kind, \.location, \.name, \.slotName, \.occupancy)
 }
 
-extension TokenFacts: WireValue {
-    func write(to message: inout MessageWriter) { message.write(rawValue) }
-
-    init(from message: inout MessageReader) throws(WireError) {
-        self.init(rawValue: try message.byte())
-        guard isSubset(of: .all) else { throw .malformed }
-    }
+extension TokenDescription: WireRecord {
+    static let fields = Fields(
+        TokenDescription.init(generation:login:), \.generation, \.login,
+        setting: \.version, \.name, \.pin, \.keyLimits)
 }
 
-extension TokenDescription: WireValue {
-    func write(to message: inout MessageWriter) {
-        message.write(generation)
-        message.write(login) { $1.write($0) }
-        message.write(version) { $1.write(Int($0)) }
-        message.write(name)
-        message.write(pin)
-        message.write(keyLimits)
-    }
-
-    init(from message: inout MessageReader) throws(WireError) {
-        self.init(
-            generation: try message.integer(),
-            login: try message.optional { (message) throws(WireError) in try message.integer() })
-        version = try message.optional { (message) throws(WireError) in Int64(try message.integer()) }
-        name = try message.optional()
-        pin = try message.optional()
-        keyLimits = try message.optional()
-    }
+extension TokenPIN: WireRecord {
+    static let fields = Fields(
+        TokenPIN.init(isReadOnly:needsLogin:canAsk:triesLeft:maximumTries:lengths:version:),
+        \.isReadOnly, \.needsLogin, \.canAsk, \.triesLeft, \.maximumTries, \.lengths, \.version)
 }
 
-extension TokenPIN: WireValue {
-    func write(to message: inout MessageWriter) {
-        message.write(isReadOnly)
-        message.write(needsLogin)
-        message.write(canAsk)
-        message.write(triesLeft) { $1.write($0) }
-        message.write(maximumTries) { $1.write($0) }
-        message.write(lengths)
-        message.write(version) { $1.write($0) }
-    }
-
-    init(from message: inout MessageReader) throws(WireError) {
-        self.init(
-            isReadOnly: try message.flag(), needsLogin: try message.flag(), canAsk: try message.flag(),
-            triesLeft: try message.optional { (message) throws(WireError) in try message.count() },
-            maximumTries: try message.optional { (message) throws(WireError) in try message.count() },
-            lengths: try message.range(), version: try message.optionalText())
-    }
+extension TokenKeyLimits: WireRecord {
+    static let fields = Fields(TokenKeyLimits.init(rsa:curves:hasCurve25519:), \.rsa, \.curves, \.hasCurve25519)
 }
 
-extension TokenKeyLimits: WireValue {
-    func write(to message: inout MessageWriter) {
-        message.write(rsa)
-        message.write(curves)
-        message.write(hasCurve25519)
-    }
-
-    init(from message: inout MessageReader) throws(WireError) {
-        self.init(rsa: try message.range(), curves: try message.range(), hasCurve25519: try message.flag())
-    }
+extension TokenItemSelection: WireRecord {
+    static let fields = Fields(
+        TokenItemSelection.init(_:cryptokiID:reference:data:), \.kinds, \.cryptokiID, \.reference, \.data)
 }
 
-extension TokenItemSelection: WireValue {
+extension TokenItemSelection.Data: WireValue {
     func write(to message: inout MessageWriter) {
-        message.write(kinds.rawValue)
-        message.write(cryptokiID) { $1.write($0) }
-        message.write(reference)
-        switch data {
-        case .none: message.write(1 as UInt8)
-        case .possible: message.write(2 as UInt8)
-        case .known: message.write(3 as UInt8)
-        case .among(let references):
-            message.write(4 as UInt8)
-            message.write(references)
+        switch self {
+        case .none: message.write(case: 1)
+        case .possible: message.write(case: 2)
+        case .known: message.write(case: 3)
+        case .among(let references): message.write(case: 4, references)
         }
     }
 
     init(from message: inout MessageReader) throws(WireError) {
-        self.init(
-            Kinds(rawValue: try message.byte()),
-            cryptokiID: try message.optional { (message) throws(WireError) in try message.bytes() },
-            reference: try message.optional())
-        guard kinds.isSubset(of: .all) else { throw .malformed }
-        switch try message.byte() {
-        case 1: data = .none
-        case 2: data = .possible
-        case 3: data = .known
-        case 4: data = .among(try message.value())
+        switch try message.value(UInt8.self) {
+        case 1: self = .none
+        case 2: self = .possible
+        case 3: self = .known
+        case 4: self = try message.read(Self.among)
         default: throw .malformed
         }
-    }
-}
-
-/// A range of counts is written as its bounds.
-extension MessageWriter {
-    fileprivate mutating func write(_ range: ClosedRange<Int>) {
-        write(range.lowerBound)
-        write(range.upperBound)
-    }
-}
-
-extension MessageReader {
-    fileprivate mutating func range() throws(WireError) -> ClosedRange<Int> {
-        let (lower, upper) = (try count(), try count())
-        guard lower <= upper else { throw .malformed }
-        return lower...upper
     }
 }
