@@ -3,40 +3,34 @@ package import KeychainModel
 // Requests about cards, their drivers and their settings.
 extension WireService {
     package func drivers(_ context: RequestContext) throws(KeychainError) -> [CardDriver] {
-        try send(.drivers, context) { if case .drivers(let drivers) = $0 { drivers } else { nil } }
+        try send(.drivers, HostAnswer.drivers, context)
     }
 
     package func cardSettings(
         _ parts: CardSettings.Parts, in domain: PreferencesDomain?, _ context: RequestContext
     ) throws(KeychainError) -> CardSettings {
-        try send(.cardSettings(parts, in: domain), context) {
-            if case .cardSettings(let settings) = $0 { settings } else { nil }
-        }
+        try send(.cardSettings(parts, in: domain), HostAnswer.cardSettings, context)
     }
 
     package func configureCards(
         _ change: CardSettings.Change, in domain: PreferencesDomain, _ context: RequestContext
     ) throws(KeychainError) {
-        try send(.configureCards(change, in: domain), context) { if case .done = $0 { () } else { nil } }
+        try send(.configureCards(change, in: domain), context)
     }
 
     package func card(
         _ identifier: KeychainIdentifier, telling parts: CardOverview.Parts, _ context: RequestContext
     ) throws(KeychainError) -> CardOverview {
-        try send(.card(identifier, telling: parts), context) {
-            if case .card(let overview) = $0 { overview } else { nil }
-        }
+        try send(.card(identifier, telling: parts), HostAnswer.card, context)
     }
 
     package func dataObject(
         _ name: String, of card: KeychainIdentifier, _ context: RequestContext
     ) throws(KeychainError) -> CardDataContent {
-        try send(.dataObject(name, of: card), context) {
-            if case .dataObject(let content) = $0 { content } else { nil }
-        }
+        try send(.dataObject(name, of: card), HostAnswer.dataObject, context)
     }
 
     package func modules(_ context: RequestContext) throws(KeychainError) -> [ModuleDescription] {
-        try send(.modules, context) { if case .modules(let modules) = $0 { modules } else { nil } }
+        try send(.modules, HostAnswer.modules, context)
     }
 }

@@ -22,285 +22,280 @@ package struct WireService: KeychainService {
         self.tellOfCancellation = tellOfCancellation
     }
 
-    func send<Value>(
-        _ request: HostRequest, _ context: RequestContext, _ value: (HostAnswer) -> Value?
+    /// Sends a request whose answer is of the given kind, and returns its value.
+    func send<Value: WireValue>(
+        _ request: HostRequest, _ kind: (Value) -> HostAnswer, _ context: RequestContext
     ) throws(KeychainError) -> Value {
-        let answer = try exchange(request.message(context))
-        if case .failed(let error) = answer { throw error }
-        guard let value = value(answer) else {
-            throw KeychainError(.internal, "the host answers something that was not asked for")
-        }
+        guard let value = try answer(to: request, context).value(of: kind) else { throw WireService.unfitting }
         return value
     }
+
+    /// Sends a request whose answer tells nothing but that it is done.
+    func send(_ request: HostRequest, _ context: RequestContext) throws(KeychainError) {
+        guard case .done = try answer(to: request, context) else { throw WireService.unfitting }
+    }
+
+    private func answer(to request: HostRequest, _ context: RequestContext) throws(KeychainError) -> HostAnswer {
+        let answer = try exchange(request.message(context))
+        if case .failed(let error) = answer { throw error }
+        return answer
+    }
+
+    private static let unfitting = KeychainError(.internal, "the host answers something that was not asked for")
 
     package func keychains(
         _ kinds: KeychainDescription.Kinds, _ context: RequestContext
     ) throws(KeychainError) -> Outcome<[KeychainDescription]> {
-        try send(.keychains(kinds), context) { if case .keychains(let outcome) = $0 { outcome } else { nil } }
+        try send(.keychains(kinds), HostAnswer.keychains, context)
     }
 
     package func keychain(
         _ identifier: KeychainIdentifier, _ context: RequestContext
     ) throws(KeychainError) -> KeychainDetails {
-        try send(.keychain(identifier), context) { if case .keychain(let details) = $0 { details } else { nil } }
+        try send(.keychain(identifier), HostAnswer.keychain, context)
     }
 
     package func items(matching query: Query, _ context: RequestContext) throws(KeychainError) -> Outcome<[Item]> {
-        try send(.items(query), context) { if case .items(let outcome) = $0 { outcome } else { nil } }
+        try send(.items(query), HostAnswer.items, context)
     }
 
-    package func identities(matching query: Query, _ context: RequestContext) throws(KeychainError) -> Outcome<
-        [Identity]
-    > {
-        try send(.identities(query), context) { if case .identities(let outcome) = $0 { outcome } else { nil } }
+    package func identities(
+        matching query: Query, _ context: RequestContext
+    ) throws(KeychainError) -> Outcome<[Identity]> {
+        try send(.identities(query), HostAnswer.identities, context)
     }
 
     package func explain(
         _ query: Query, readingSecrets readsSecrets: Bool, _ context: RequestContext
     ) throws(KeychainError) -> Explanation {
-        try send(.explain(query, readingSecrets: readsSecrets), context) {
-            if case .explanation(let explanation) = $0 { explanation } else { nil }
-        }
+        try send(.explain(query, readingSecrets: readsSecrets), HostAnswer.explanation, context)
     }
 
     package func secret(
         of item: PersistentReference, _ context: RequestContext
     ) throws(KeychainError) -> SharedSecret? {
-        try send(.secret(item), context) { if case .secret(let secret) = $0 { .some(secret) } else { nil } }
+        try send(.secret(item), HostAnswer.secret, context)
     }
 
-    package func change(_ steps: [ChangeStep], _ context: RequestContext) throws(KeychainError) -> Outcome<ChangeResult>
-    {
-        try send(.change(steps), context) { if case .changed(let outcome) = $0 { outcome } else { nil } }
+    package func change(
+        _ steps: [ChangeStep], _ context: RequestContext
+    ) throws(KeychainError) -> Outcome<ChangeResult> {
+        try send(.change(steps), HostAnswer.changed, context)
     }
 
     package func perform(_ operation: KeyRequest, _ context: RequestContext) throws(KeychainError) -> SharedSecret {
-        try send(.perform(operation), context) { if case .secret(let result?) = $0 { result } else { nil } }
+        try send(.perform(operation), HostAnswer.secret, context)
     }
 
     package func keys(
         matching query: KeyQuery, _ context: RequestContext
     ) throws(KeychainError) -> Outcome<[KeyDescription]> {
-        try send(.keys(query), context) { if case .keys(let outcome) = $0 { outcome } else { nil } }
+        try send(.keys(query), HostAnswer.keys, context)
     }
 
     package func askAhead(of action: GuardedAction, _ context: RequestContext) throws(KeychainError) {
-        try send(.askAhead(of: action), context) { if case .done = $0 { () } else { nil } }
+        try send(.askAhead(of: action), context)
     }
 
     package func vouching(
         for item: PersistentReference, with der: [UInt8], _ context: RequestContext
     ) throws(KeychainError) -> Vouching {
-        try send(.vouching(for: item, with: der), context) {
-            if case .vouching(let vouching) = $0 { vouching } else { nil }
-        }
+        try send(.vouching(for: item, with: der), HostAnswer.vouching, context)
     }
 
     package func damage(matching query: Query, _ context: RequestContext) throws(KeychainError) -> [Missing] {
-        try send(.damage(query), context) { if case .damage(let missing) = $0 { missing } else { nil } }
+        try send(.damage(query), HostAnswer.damage, context)
     }
 
     package func storedSecret(
         of item: PersistentReference, _ context: RequestContext
     ) throws(KeychainError) -> SharedSecret? {
-        try send(.storedSecret(of: item), context) { if case .secret(let secret) = $0 { .some(secret) } else { nil } }
+        try send(.storedSecret(of: item), HostAnswer.secret, context)
     }
 
     package func isSupported(
         _ algorithm: KeyAlgorithm, for operation: KeyOperation, by key: KeyRequest.Key, _ context: RequestContext
     ) throws(KeychainError) -> Bool {
-        try send(.isSupported(algorithm, for: operation, by: key), context) {
-            if case .supported(let isSupported) = $0 { isSupported } else { nil }
-        }
+        try send(.isSupported(algorithm, for: operation, by: key), HostAnswer.supported, context)
     }
 
     package func unlock(
         _ keychain: KeychainIdentifier, for seconds: UInt32?, _ context: RequestContext
     ) throws(KeychainError) {
-        try send(.unlock(keychain, for: seconds), context) { if case .done = $0 { () } else { nil } }
+        try send(.unlock(keychain, for: seconds), context)
     }
 
     package func lock(_ keychain: KeychainIdentifier?, _ context: RequestContext) throws(KeychainError) -> [Missing] {
-        try send(.lock(keychain), context) { if case .locked(let missing) = $0 { missing } else { nil } }
+        try send(.lock(keychain), HostAnswer.locked, context)
     }
 
     package func administer(
         _ keychain: KeychainIdentifier, _ administration: CardAdministration, _ context: RequestContext
     ) throws(KeychainError) {
-        try send(.administer(keychain, administration), context) { if case .done = $0 { () } else { nil } }
+        try send(.administer(keychain, administration), context)
     }
 
     package func events(
         of topic: EventTopic, after position: EventPosition?, waiting patience: Duration, _ context: RequestContext
     ) throws(KeychainError) -> EventPage {
-        try send(.events(of: topic, after: position, waiting: patience), context) {
-            if case .events(let page) = $0 { page } else { nil }
-        }
+        try send(.events(of: topic, after: position, waiting: patience), HostAnswer.events, context)
     }
 
     package func endEvents(at position: EventPosition, _ context: RequestContext) throws(KeychainError) {
-        try send(.endEvents(at: position), context) { if case .done = $0 { () } else { nil } }
+        try send(.endEvents(at: position), context)
     }
 
     package func usableCredentials(_ context: RequestContext) throws(KeychainError) -> [CredentialKind] {
-        try send(.usableCredentials, context) { if case .credentials(let kinds) = $0 { kinds } else { nil } }
+        try send(.usableCredentials, HostAnswer.credentials, context)
     }
 
     package func endAuthentication(
         _ number: AuthenticationNumber, _ context: RequestContext
     ) throws(KeychainError) {
-        try send(.endAuthentication(number), context) { if case .done = $0 { () } else { nil } }
+        try send(.endAuthentication(number), context)
     }
 
     package func path(ofKeychain name: String, _ context: RequestContext) throws(KeychainError) -> String {
-        try send(.path(ofKeychain: name), context) { if case .path(let path) = $0 { path } else { nil } }
+        try send(.path(ofKeychain: name), HostAnswer.path, context)
     }
 
     package func openKeychain(
         at path: String?, _ context: RequestContext
     ) throws(KeychainError) -> KeychainDetails {
-        try send(.openKeychain(at: path), context) { if case .keychain(let details) = $0 { details } else { nil } }
+        try send(.openKeychain(at: path), HostAnswer.keychain, context)
     }
 
     package func createKeychain(
         _ name: String, password: SharedSecret?, _ context: RequestContext
     ) throws(KeychainError) -> KeychainDetails {
-        try send(.createKeychain(name, password: password), context) {
-            if case .keychain(let details) = $0 { details } else { nil }
-        }
+        try send(.createKeychain(name, password: password), HostAnswer.keychain, context)
     }
 
     package func deleteKeychain(_ name: String, _ context: RequestContext) throws(KeychainError) {
-        try send(.deleteKeychain(name), context) { if case .done = $0 { () } else { nil } }
+        try send(.deleteKeychain(name), context)
     }
 
     package func configure(
         _ keychain: KeychainIdentifier, _ settings: KeychainSettings, _ context: RequestContext
     ) throws(KeychainError) {
-        try send(.configure(keychain, settings), context) { if case .done = $0 { () } else { nil } }
+        try send(.configure(keychain, settings), context)
     }
 
     package func keychainChoice(
         in domain: PreferencesDomain?, _ context: RequestContext
     ) throws(KeychainError) -> KeychainChoice {
-        try send(.keychainChoice(in: domain), context) { if case .choice(let choice) = $0 { choice } else { nil } }
+        try send(.keychainChoice(in: domain), HostAnswer.choice, context)
     }
 
     package func choose(
         _ change: KeychainChoice.Change, in domain: PreferencesDomain, _ context: RequestContext
     ) throws(KeychainError) {
-        try send(.choose(change, in: domain), context) { if case .done = $0 { () } else { nil } }
+        try send(.choose(change, in: domain), context)
     }
 
     package func changePassword(
         of keychain: KeychainIdentifier, from old: SharedSecret?, to new: SharedSecret?, renewingKey renewsKey: Bool,
         _ context: RequestContext
     ) throws(KeychainError) -> PasswordChange {
-        try send(.changePassword(of: keychain, from: old, to: new, renewingKey: renewsKey), context) {
-            if case .passwordChange(let change) = $0 { change } else { nil }
-        }
+        try send(
+            .changePassword(of: keychain, from: old, to: new, renewingKey: renewsKey), HostAnswer.passwordChange,
+            context)
     }
 
     package func bind(
         _ keychain: KeychainIdentifier, to card: KeychainIdentifier, key: String?, _ context: RequestContext
     ) throws(KeychainError) -> BoundCard {
-        try send(.bind(keychain, to: card, key: key), context) {
-            if case .boundCards(let cards) = $0, cards.count == 1 { cards.first } else { nil }
-        }
+        let cards = try send(.bind(keychain, to: card, key: key), HostAnswer.boundCards, context)
+        guard let bound = cards.first, cards.count == 1 else { throw WireService.unfitting }
+        return bound
     }
 
     package func unbind(
         _ keychain: KeychainIdentifier, from card: KeychainIdentifier?, _ context: RequestContext
     ) throws(KeychainError) -> [BoundCard] {
-        try send(.unbind(keychain, from: card), context) { if case .boundCards(let cards) = $0 { cards } else { nil } }
+        try send(.unbind(keychain, from: card), HostAnswer.boundCards, context)
     }
 
     package func backUp(
         _ keychain: KeychainIdentifier, to path: String, _ context: RequestContext
     ) throws(KeychainError) -> BackupCount {
-        try send(.backUp(keychain, to: path), context) { if case .backup(let count) = $0 { count } else { nil } }
+        try send(.backUp(keychain, to: path), HostAnswer.backup, context)
     }
 
     package func restoreKeychain(
         from backup: String, as name: String, password: SharedSecret?, _ context: RequestContext
     ) throws(KeychainError) -> KeychainDetails {
-        try send(.restoreKeychain(from: backup, as: name, password: password), context) {
-            if case .keychain(let details) = $0 { details } else { nil }
-        }
+        try send(.restoreKeychain(from: backup, as: name, password: password), HostAnswer.keychain, context)
     }
 
     package func presenceProof(
         for keychain: KeychainIdentifier, _ context: RequestContext
     ) throws(KeychainError) -> PresenceProof {
-        try send(.presenceProof(keychain), context) { if case .presenceProof(let proof) = $0 { proof } else { nil } }
+        try send(.presenceProof(keychain), HostAnswer.presenceProof, context)
     }
 
     package func confirmPresence(
         for keychain: KeychainIdentifier, _ context: RequestContext
     ) throws(KeychainError) {
-        try send(.confirmPresence(keychain), context) { if case .done = $0 { () } else { nil } }
+        try send(.confirmPresence(keychain), context)
     }
 
     package func trustedRoots(_ context: RequestContext) throws(KeychainError) -> [Certificate] {
-        try send(.trustedRoots, context) { if case .certificates(let roots) = $0 { roots } else { nil } }
+        try send(.trustedRoots, HostAnswer.certificates, context)
     }
 
     package func judge(
         _ request: ChainRequest, _ context: RequestContext
     ) throws(KeychainError) -> Outcome<CertificateChain.Outcome> {
-        try send(.judge(request), context) { if case .verdict(let outcome) = $0 { outcome } else { nil } }
+        try send(.judge(request), HostAnswer.verdict, context)
     }
 
     package func importFile(
         _ request: ImportRequest, _ context: RequestContext
     ) throws(KeychainError) -> ImportedContent {
-        try send(.importFile(request), context) { if case .imported(let content) = $0 { content } else { nil } }
+        try send(.importFile(request), HostAnswer.imported, context)
     }
 
     package func exportFile(_ request: ExportRequest, _ context: RequestContext) throws(KeychainError) -> SharedSecret {
-        try send(.exportFile(request), context) { if case .secret(let file?) = $0 { file } else { nil } }
+        try send(.exportFile(request), HostAnswer.secret, context)
     }
 
     package func places(_ context: RequestContext) throws(KeychainError) -> Outcome<[TokenPlace]> {
-        try send(.places, context) { if case .places(let outcome) = $0 { outcome } else { nil } }
+        try send(.places, HostAnswer.places, context)
     }
 
     package func awaitPlaces(
         otherThan known: [TokenPlace], _ context: RequestContext
     ) throws(KeychainError) -> Outcome<[TokenPlace]> {
-        try send(.awaitPlaces(otherThan: known), context) { if case .places(let outcome) = $0 { outcome } else { nil } }
+        try send(.awaitPlaces(otherThan: known), HostAnswer.places, context)
     }
 
     package func token(
         in place: String, telling facts: TokenFacts, _ context: RequestContext
     ) throws(KeychainError) -> TokenDescription {
-        try send(.token(in: place, telling: facts), context) {
-            if case .token(let description) = $0 { description } else { nil }
-        }
+        try send(.token(in: place, telling: facts), HostAnswer.token, context)
     }
 
     package func tokenItems(
         in place: String, _ selection: TokenItemSelection, _ context: RequestContext
     ) throws(KeychainError) -> Outcome<[Item]> {
-        try send(.tokenItems(in: place, selection), context) {
-            if case .items(let outcome) = $0 { outcome } else { nil }
-        }
+        try send(.tokenItems(in: place, selection), HostAnswer.items, context)
     }
 
     package func logIn(
         to place: String, forOneUse isForOneUse: Bool, _ context: RequestContext
     ) throws(KeychainError) {
-        try send(.logIn(to: place, forOneUse: isForOneUse), context) { if case .done = $0 { () } else { nil } }
+        try send(.logIn(to: place, forOneUse: isForOneUse), context)
     }
 
     package func logOut(of place: String, _ context: RequestContext) throws(KeychainError) {
-        try send(.logOut(of: place), context) { if case .done = $0 { () } else { nil } }
+        try send(.logOut(of: place), context)
     }
 
     package func changePIN(
         of place: String, from old: SharedSecret, to new: SharedSecret, _ context: RequestContext
     ) throws(KeychainError) {
-        try send(.changePIN(of: place, from: old, to: new), context) { if case .done = $0 { () } else { nil } }
+        try send(.changePIN(of: place, from: old, to: new), context)
     }
 
     package func cancel(_ request: RequestNumber) { tellOfCancellation(request) }
