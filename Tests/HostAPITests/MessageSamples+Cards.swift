@@ -24,8 +24,8 @@ extension MessageSamples {
             CardFact("Name", "Ännchen"),
             CardFact("Parts", "", parts: ["b": .number(-1), "a": .text("ä"), "c": .list(["x", ""])]),
         ]
-        let (pins, touches): ([CardSlot.PINPolicy], [CardSlot.TouchPolicy?]) = (
-            [.never, .once, .always, .other(.max)], [nil, .never, .always, .cached, .other(0)]
+        let (pins, touches): ([PINPolicy], [TouchPolicy]) = (
+            [.never, .once, .always, .other(.max)], [.unknown, .never, .always, .cached, .other(0)]
         )
         var overview = CardOverview(description)
         overview.facts = facts

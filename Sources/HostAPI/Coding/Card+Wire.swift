@@ -61,7 +61,7 @@ extension CardPIN: WireRecord {
         CardPIN.init(triesLeft:maximumTries:isDefault:), \.triesLeft, \.maximumTries, \.isDefault)
 }
 
-extension CardSlot.PINPolicy: WireValue {
+extension PINPolicy: WireValue {
     func write(to message: inout MessageWriter) {
         switch self {
         case .never: message.write(case: 1)
@@ -82,9 +82,11 @@ extension CardSlot.PINPolicy: WireValue {
     }
 }
 
-extension CardSlot.TouchPolicy: WireValue {
+extension TouchPolicy: WireValue {
     func write(to message: inout MessageWriter) {
+        message.write(self != .unknown)
         switch self {
+        case .unknown: break
         case .never: message.write(case: 1)
         case .always: message.write(case: 2)
         case .cached: message.write(case: 3)
@@ -93,6 +95,10 @@ extension CardSlot.TouchPolicy: WireValue {
     }
 
     init(from message: inout MessageReader) throws(WireError) {
+        guard try message.value(Bool.self) else {
+            self = .unknown
+            return
+        }
         switch try message.value(UInt8.self) {
         case 1: self = .never
         case 2: self = .always

@@ -1,4 +1,5 @@
 public import KeychainModel
+public import SecureBytes
 
 /// The content and the state of a card or of a module's token, as far as they were wanted.
 public struct CardOverview: Sendable, Equatable {
@@ -88,35 +89,13 @@ public struct CardPIN: Sendable, Hashable {
 
 /// A slot of a card, with a key, a certificate, or both.
 public struct CardSlot: Sendable, Hashable {
-    /// The condition on which a key needs the PIN.
-    public enum PINPolicy: Sendable, Hashable {
-        case never
-        /// Once while the card stays powered.
-        case once
-        /// Immediately before every use.
-        case always
-        /// The card's number of a policy without a name in this version.
-        case other(UInt8)
-    }
-
-    /// The condition on which a key needs a touch.
-    public enum TouchPolicy: Sendable, Hashable {
-        case never
-        case always
-        /// Not again for some seconds after a touch.
-        case cached
-        /// The card's number of a policy without a name in this version.
-        case other(UInt8)
-    }
-
     public struct Key: Sendable, Hashable {
         /// The public half, a SubjectPublicKeyInfo in DER (RFC 5280 §4.1).
         public let publicKey: [UInt8]
         public let pinPolicy: PINPolicy
-        /// Nil where the card does not tell.
-        public let touchPolicy: TouchPolicy?
+        public let touchPolicy: TouchPolicy
 
-        public init(publicKey: [UInt8], pinPolicy: PINPolicy, touchPolicy: TouchPolicy?) {
+        public init(publicKey: [UInt8], pinPolicy: PINPolicy, touchPolicy: TouchPolicy) {
             self.publicKey = publicKey
             self.pinPolicy = pinPolicy
             self.touchPolicy = touchPolicy

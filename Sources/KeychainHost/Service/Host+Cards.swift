@@ -151,35 +151,8 @@ extension CardFact {
 extension CardSlot {
     fileprivate init(_ object: TokenObject) {
         let key = object.key.map { key in
-            Key(
-                publicKey: key.publicKey, pinPolicy: PINPolicy(key.pinPolicy),
-                touchPolicy: TouchPolicy(key.touchPolicy))
+            Key(publicKey: key.publicKey, pinPolicy: key.pinPolicy, touchPolicy: key.touchPolicy)
         }
         self.init(object.id.rawValue, label: object.label, key: key, certificate: object.certificate)
-    }
-}
-
-extension CardSlot.PINPolicy {
-    fileprivate init(_ policy: TokenKit.PINPolicy) {
-        self =
-            switch policy {
-            case .never: .never
-            case .once: .once
-            case .always: .always
-            case .other(let number): .other(number)
-            }
-    }
-}
-
-extension CardSlot.TouchPolicy {
-    /// Nil where the card does not tell.
-    fileprivate init?(_ policy: TokenKit.TouchPolicy) {
-        switch policy {
-        case .unknown: return nil
-        case .never: self = .never
-        case .always: self = .always
-        case .cached: self = .cached
-        case .other(let number): self = .other(number)
-        }
     }
 }

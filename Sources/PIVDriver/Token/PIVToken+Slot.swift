@@ -1,3 +1,4 @@
+internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 

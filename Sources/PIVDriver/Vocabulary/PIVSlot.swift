@@ -1,4 +1,4 @@
-internal import SecureBytes
+public import SecureBytes
 public import TokenKit
 
 /// A place for a key pair and its certificate, by key reference. The cases are in listing order.

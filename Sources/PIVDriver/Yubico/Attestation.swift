@@ -1,4 +1,4 @@
-internal import SecureBytes
+package import SecureBytes
 internal import SystemCrypto
 package import TokenKit
 

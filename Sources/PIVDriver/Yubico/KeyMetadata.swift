@@ -1,4 +1,4 @@
-internal import SecureBytes
+package import SecureBytes
 package import TokenKit
 
 /// A card's metadata of a key, on YubiKeys from firmware 5.3, and cards that imitate them. Yubico, GET METADATA.

@@ -46,7 +46,7 @@ extension Card {
                 isValid = certificate?.isValid(at: Clock.now)
                 validity = certificate?.validity(at: Clock.now)
                 pinPolicy = object.key?.pinPolicy.name
-                touchPolicy = object.key?.touchPolicy?.name
+                touchPolicy = object.key?.touchPolicy.name
             }
 
             var cells: [String] {
@@ -95,7 +95,7 @@ extension Card {
     }
 }
 
-extension CardSlot.PINPolicy {
+extension PINPolicy {
     /// The name for people and programs.
     fileprivate var name: String {
         switch self {
@@ -107,10 +107,11 @@ extension CardSlot.PINPolicy {
     }
 }
 
-extension CardSlot.TouchPolicy {
-    /// The name for people and programs.
-    fileprivate var name: String {
+extension TouchPolicy {
+    /// The name for people and programs; nil where the card does not tell.
+    fileprivate var name: String? {
         switch self {
+        case .unknown: nil
         case .never: "never"
         case .always: "always"
         case .cached: "cached"

@@ -97,7 +97,7 @@ import VirtualCard
         #expect(try piv.slots.first?.key?.publicKey == TestCard().key(.authentication).publicKey.spki)
         #expect(try piv.slots.first?.certificate == TestCard().key(.authentication).certificate.der)
         #expect(piv.slots.map { $0.key?.pinPolicy } == [.once, .always, .once, .never])
-        #expect(piv.slots.map { $0.key?.touchPolicy } == [nil, nil, nil, nil])
+        #expect(piv.slots.map { $0.key?.touchPolicy } == [.unknown, .unknown, .unknown, .unknown])
         #expect(piv.failures.isEmpty)
         #expect(!piv.facts.isEmpty)
         #expect(try piv.pin?.get() == CardPIN(triesLeft: 3))

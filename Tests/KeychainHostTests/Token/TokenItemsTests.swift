@@ -1,3 +1,4 @@
+import SecureBytes
 import SystemCrypto
 import TestSupport
 import Testing

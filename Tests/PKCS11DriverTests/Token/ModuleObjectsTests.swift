@@ -1,4 +1,5 @@
 import CCryptoki
+import SecureBytes
 import SystemCrypto
 import Testing
 import TokenKit
