@@ -36,19 +36,7 @@ extension Cryptoki {
     package func encrypt(
         _ handle: CK_SESSION_HANDLE, _ data: consuming Secret, _ capacity: OutputCapacity, of count: Int? = nil
     ) throws(CryptokiError) -> Output {
-        let session = try session(handle)
-        let plaintext = data
-        return try session.state.withLock { state throws(CryptokiError) -> Output in
-            guard var operation = state.encryption.take() else { throw Cryptoki.notBegun }
-            try operation.course.goOn(.inOne)
-            try session.requireLogin(operation.login, for: operation.key)
-            let length = operation.outputLength(ofRest: count ?? plaintext.count)
-            guard capacity.holds(length) else {
-                state.encryption = consume operation
-                return .length(length)
-            }
-            return .secret(try operation.encrypt(rest: plaintext))
-        }
+        try encrypt(handle, rest: data, .inOne, capacity, of: count)
     }
 
     /// Encrypts a part. With a public key the output comes at the end: asking for its length takes no data.
@@ -73,17 +61,25 @@ extension Cryptoki {
     }
 
     package func encryptFinal(_ handle: CK_SESSION_HANDLE, _ capacity: OutputCapacity) throws(CryptokiError) -> Output {
+        try encrypt(handle, rest: Secret(capacity: 0) { _ in }, .inParts, capacity)
+    }
+
+    private func encrypt(
+        _ handle: CK_SESSION_HANDLE, rest: consuming Secret, _ course: OperationCourse, _ capacity: OutputCapacity,
+        of count: Int? = nil
+    ) throws(CryptokiError) -> Output {
         let session = try session(handle)
+        let rest = rest
         return try session.state.withLock { state throws(CryptokiError) -> Output in
             guard var operation = state.encryption.take() else { throw Cryptoki.notBegun }
-            try operation.course.goOn(.inParts)
+            try operation.course.goOn(course)
             try session.requireLogin(operation.login, for: operation.key)
-            let length = operation.outputLength()
+            let length = operation.outputLength(ofRest: count ?? rest.count)
             guard capacity.holds(length) else {
                 state.encryption = consume operation
                 return .length(length)
             }
-            return .secret(try operation.encrypt(rest: Secret(capacity: 0) { _ in }))
+            return .secret(try operation.encrypt(rest: rest))
         }
     }
 
@@ -119,17 +115,7 @@ extension Cryptoki {
     package func decrypt(
         _ handle: CK_SESSION_HANDLE, _ ciphertext: [UInt8], _ capacity: OutputCapacity, of count: Int? = nil
     ) throws(CryptokiError) -> Output {
-        let session = try session(handle)
-        return try session.state.withLock { state throws(CryptokiError) -> Output in
-            guard var operation = state.decryption.take() else { throw Cryptoki.notBegun }
-            try operation.course.goOn(.inOne)
-            if case .query = capacity {
-                let length = operation.outputLength(ofRest: count ?? ciphertext.count)
-                state.decryption = consume operation
-                return .length(length)
-            }
-            return try Cryptoki.finish(operation, ciphertext, capacity, in: session, &state)
-        }
+        try decrypt(handle, rest: ciphertext, .inOne, capacity, of: count)
     }
 
     /// Decrypts a part. With a private key the output comes at the end: asking for its length takes no data.
@@ -154,16 +140,23 @@ extension Cryptoki {
     }
 
     package func decryptFinal(_ handle: CK_SESSION_HANDLE, _ capacity: OutputCapacity) throws(CryptokiError) -> Output {
+        try decrypt(handle, rest: [], .inParts, capacity)
+    }
+
+    private func decrypt(
+        _ handle: CK_SESSION_HANDLE, rest: [UInt8], _ course: OperationCourse, _ capacity: OutputCapacity,
+        of count: Int? = nil
+    ) throws(CryptokiError) -> Output {
         let session = try session(handle)
         return try session.state.withLock { state throws(CryptokiError) -> Output in
             guard var operation = state.decryption.take() else { throw Cryptoki.notBegun }
-            try operation.course.goOn(.inParts)
+            try operation.course.goOn(course)
             if case .query = capacity {
-                let length = operation.outputLength()
+                let length = operation.outputLength(ofRest: count ?? rest.count)
                 state.decryption = consume operation
                 return .length(length)
             }
-            return try Cryptoki.finish(operation, [], capacity, in: session, &state)
+            return try Cryptoki.finish(operation, rest, capacity, in: session, &state)
         }
     }
 
@@ -208,17 +201,7 @@ extension Cryptoki {
     package func digest(
         _ handle: CK_SESSION_HANDLE, _ data: [UInt8], _ capacity: OutputCapacity
     ) throws(CryptokiError) -> Output {
-        try session(handle).state.withLock { state throws(CryptokiError) -> Output in
-            guard var input = state.digest.take() else { throw Cryptoki.notBegun }
-            try input.course.goOn(.inOne)
-            let length = input.digestLength
-            guard capacity.holds(length) else {
-                state.digest = consume input
-                return .length(length)
-            }
-            try input.append(data)
-            return .bytes(try input.finish())
-        }
+        try digest(handle, rest: data, .inOne, capacity)
     }
 
     package func digestUpdate(_ handle: CK_SESSION_HANDLE, _ part: [UInt8]) throws(CryptokiError) {
@@ -247,14 +230,21 @@ extension Cryptoki {
     }
 
     package func digestFinal(_ handle: CK_SESSION_HANDLE, _ capacity: OutputCapacity) throws(CryptokiError) -> Output {
+        try digest(handle, rest: [], .inParts, capacity)
+    }
+
+    private func digest(
+        _ handle: CK_SESSION_HANDLE, rest: [UInt8], _ course: OperationCourse, _ capacity: OutputCapacity
+    ) throws(CryptokiError) -> Output {
         try session(handle).state.withLock { state throws(CryptokiError) -> Output in
             guard var input = state.digest.take() else { throw Cryptoki.notBegun }
-            try input.course.goOn(.inParts)
+            try input.course.goOn(course)
             let length = input.digestLength
             guard capacity.holds(length) else {
                 state.digest = consume input
                 return .length(length)
             }
+            try input.append(rest)
             return .bytes(try input.finish())
         }
     }

@@ -40,18 +40,7 @@ extension Cryptoki {
     package func sign(
         _ handle: CK_SESSION_HANDLE, _ data: [UInt8], _ capacity: OutputCapacity
     ) throws(CryptokiError) -> Output {
-        let session = try session(handle)
-        return try session.state.withLock { state throws(CryptokiError) -> Output in
-            guard var operation = state.signature.take() else { throw Cryptoki.notBegun }
-            try operation.input.course.goOn(.inOne)
-            let length = operation.scheme.length
-            guard capacity.holds(length) else {
-                state.signature = consume operation
-                return .length(length)
-            }
-            try operation.input.append(data)
-            return .bytes(try Cryptoki.finish(operation, in: session))
-        }
+        try sign(handle, rest: data, .inOne, capacity)
     }
 
     package func signUpdate(_ handle: CK_SESSION_HANDLE, _ part: [UInt8]) throws(CryptokiError) {
@@ -64,15 +53,22 @@ extension Cryptoki {
     }
 
     package func signFinal(_ handle: CK_SESSION_HANDLE, _ capacity: OutputCapacity) throws(CryptokiError) -> Output {
+        try sign(handle, rest: [], .inParts, capacity)
+    }
+
+    private func sign(
+        _ handle: CK_SESSION_HANDLE, rest: [UInt8], _ course: OperationCourse, _ capacity: OutputCapacity
+    ) throws(CryptokiError) -> Output {
         let session = try session(handle)
         return try session.state.withLock { state throws(CryptokiError) -> Output in
             guard var operation = state.signature.take() else { throw Cryptoki.notBegun }
-            try operation.input.course.goOn(.inParts)
+            try operation.input.course.goOn(course)
             let length = operation.scheme.length
             guard capacity.holds(length) else {
                 state.signature = consume operation
                 return .length(length)
             }
+            try operation.input.append(rest)
             return .bytes(try Cryptoki.finish(operation, in: session))
         }
     }
