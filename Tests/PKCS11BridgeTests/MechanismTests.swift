@@ -54,7 +54,7 @@ import VirtualCard
                 }
             case .signature(.rsaRaw):
                 let hash = try Digest.hash(Self.message, using: .sha256)
-                let block = try RSAPadding.pkcs1Signature(digest: hash, algorithm: .sha256, keyBytes: 256)
+                let block = try RSAPadding.pkcs1Raw(RSAPadding.digestInfo(hash, algorithm: .sha256), keyBytes: 256)
                 let signature = try module.sign(session, MechanismRequest(row.type), key, block)
                 #expect(try publicKey.verify(signature, digest: hash, using: .rsaPKCS1(.sha256)))
             default: Issue.record("no mechanism of RSA")

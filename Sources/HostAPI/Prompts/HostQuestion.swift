@@ -30,19 +30,13 @@ public struct PromptAbilities: Sendable, Hashable {
     public let canConfirm: Bool
     public let allowsPINPad: Bool
     public let alternative: String
+}
 
+extension PromptAbilities {
     public init(of prompter: some Prompter) {
         self.init(
             canAsk: prompter.canAsk, canAskAgain: prompter.canAskAgain, canConfirm: prompter.canConfirm,
             allowsPINPad: prompter.allowsPINPad, alternative: prompter.alternative)
-    }
-
-    init(canAsk: Bool, canAskAgain: Bool, canConfirm: Bool, allowsPINPad: Bool, alternative: String) {
-        self.canAsk = canAsk
-        self.canAskAgain = canAskAgain
-        self.canConfirm = canConfirm
-        self.allowsPINPad = allowsPINPad
-        self.alternative = alternative
     }
 }
 

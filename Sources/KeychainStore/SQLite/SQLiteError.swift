@@ -8,7 +8,6 @@ struct SQLiteCode: RawRepresentable, Hashable, Sendable {
     /// The basic code, without the detail an extended one adds.
     var primary: SQLiteCode { SQLiteCode(rawValue: rawValue & 0xFF) }
 
-    static let ok = SQLiteCode(rawValue: SQLITE_OK)
     /// SQL that cannot be run, mostly.
     static let generic = SQLiteCode(rawValue: SQLITE_ERROR)
     static let permission = SQLiteCode(rawValue: SQLITE_PERM)

@@ -13,8 +13,6 @@ package import SecureBytes
 /// Programs of other users that inherit the session find its secrets encrypted under a ``SessionSecret``. Like every
 /// such cache, it does not protect against programs of the same user.
 package enum KernelKeyring {
-    /// The longest description the kernel takes, in bytes.
-    static let maximumDescriptionLength = 4095
     /// The longest payload, in bytes; the kernel's own limit for keys of type `user`.
     private static let maximumPayload = 32_767
     /// The longest secret, in bytes.

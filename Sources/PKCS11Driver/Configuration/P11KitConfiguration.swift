@@ -21,13 +21,6 @@ public struct P11KitConfiguration: Sendable {
         /// The folders that a module's relative path is relative to.
         public var modules: [String]
 
-        public init(user: String?, system: String, packages: String, modules: [String]) {
-            self.user = user
-            self.system = system
-            self.packages = packages
-            self.modules = modules
-        }
-
         /// The folders of p11-kit on Linux.
         ///
         /// - Parameter configuration: `$XDG_CONFIG_HOME`.

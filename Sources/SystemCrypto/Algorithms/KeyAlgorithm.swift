@@ -78,9 +78,6 @@ extension SignatureAlgorithm {
 }
 
 extension KeyKind {
-    /// Whether there is an algorithm for keys of this kind.
-    package var hasAlgorithm: Bool { if case .other = self { false } else { true } }
-
     /// Whether keys of the kind can agree on a secret.
     package var agrees: Bool { isEC || self == .x25519 }
 

@@ -7,8 +7,7 @@ public enum HMAC {
     public static func code(
         for bytes: [UInt8], key: borrowing Secret, using algorithm: DigestAlgorithm = .sha256
     ) throws(CryptoError) -> [UInt8] {
-        let name = algorithm.openSSLName
-        return try quickMAC("HMAC", name, key: key.bytes, bytes: bytes.span, capacity: algorithm.byteCount)
+        try secret(for: bytes.span, key: key.bytes, using: algorithm).copied()
     }
 
     /// The code as a secret, for a code that is itself a key.
@@ -61,29 +60,6 @@ public struct HMACContext: ~Copyable {
     public consuming func finalize() throws(CryptoError) -> [UInt8] {
         try unsafe [UInt8](capacity: algorithm.byteCount, "HMAC") { _, start, count in
             unsafe EVP_MAC_final(handle.pointer, start, &count, count) == 1
-        }
-    }
-}
-
-/// Block-cipher based authentication codes with AES, SP 800-38B.
-public enum AESCMAC {
-    /// The 16-byte authentication code of `bytes` under a key of 16, 24 or 32 bytes.
-    public static func code(for bytes: [UInt8], key: borrowing Secret) throws(CryptoError) -> [UInt8] {
-        guard [16, 24, 32].contains(key.count) else { throw CryptoError(.invalidLength, "AES-CMAC key") }
-        return try quickMAC("CMAC", "AES-\(key.count * 8)-CBC", key: key.bytes, bytes: bytes.span, capacity: 16)
-    }
-}
-
-/// Wraps `EVP_Q_mac`.
-private func quickMAC(
-    _ name: String, _ algorithm: String, key: Span<UInt8>, bytes: Span<UInt8>, capacity: Int
-) throws(CryptoError) -> [UInt8] {
-    try unsafe key.withPointer { key, keyLength throws(CryptoError) in
-        try unsafe bytes.withPointer { data, length throws(CryptoError) in
-            try unsafe [UInt8](capacity: capacity, name) { context, start, count in
-                unsafe EVP_Q_mac(
-                    context, name, nil, algorithm, nil, key, keyLength, data, length, start, count, &count) != nil
-            }
         }
     }
 }

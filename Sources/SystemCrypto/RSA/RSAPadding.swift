@@ -2,15 +2,6 @@ internal import SecureBytes
 
 /// The paddings of RFC 8017, for cards that have only the bare RSA operation.
 public enum RSAPadding {
-    /// EMSA-PKCS1-v1_5, RFC 8017 §9.2: the block from which a signature of `digest` is made.
-    ///
-    /// - Throws: `invalidLength` for a digest of another length than the algorithm's, or a key too short for it.
-    public static func pkcs1Signature(
-        digest: [UInt8], algorithm: DigestAlgorithm, keyBytes: Int
-    ) throws(CryptoError) -> [UInt8] {
-        try pkcs1Raw(digestInfo(digest, algorithm: algorithm), keyBytes: keyBytes)
-    }
-
     /// The DER of a `DigestInfo`, RFC 8017 §9.2: a digest and the name of its hash function.
     ///
     /// - Throws: `invalidLength` for a digest of another length than the algorithm's.

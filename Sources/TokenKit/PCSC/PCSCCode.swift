@@ -27,7 +27,6 @@ struct PCSCCode: RawRepresentable, Hashable, Sendable {
     static let resetCard = PCSCCode(SCARD_W_RESET_CARD)
     static let unresponsiveCard = PCSCCode(SCARD_W_UNRESPONSIVE_CARD)
     static let unpoweredCard = PCSCCode(SCARD_W_UNPOWERED_CARD)
-    static let removedCard = PCSCCode(SCARD_W_REMOVED_CARD)
 }
 
 /// The step at which a code came, since codes have different meanings while connecting and later.

@@ -37,34 +37,4 @@ import Testing
     @Test func hmacOfNothingIsNotAnError() throws {
         #expect(try HMAC.code(for: [], key: secret("key")).count == 32)
     }
-
-    /// RFC 4493 §4, AES-128 with messages of 0, 16 and 40 bytes; SP 800-38B §D.3 with AES-256 and no message.
-    static let cmac: [(key: String, message: String, code: String)] = [
-        ("2B7E151628AED2A6ABF7158809CF4F3C", "", "BB1D6929E95937287FA37D129B756746"),
-        (
-            "2B7E151628AED2A6ABF7158809CF4F3C", "6BC1BEE22E409F96E93D7E117393172A",
-            "070A16B46B4D4144F79BDD9DD04A287C"
-        ),
-        (
-            "2B7E151628AED2A6ABF7158809CF4F3C",
-            "6BC1BEE22E409F96E93D7E117393172AAE2D8A571E03AC9C9EB76FAC45AF8E5130C81C46A35CE411",
-            "DFA66747DE9AE63030CA32611497C827"
-        ),
-        (
-            "603DEB1015CA71BE2B73AEF0857D77811F352C073B6108D72D9810A30914DFF4", "",
-            "028962F61B7BF89EFC6B551F4667D983"
-        ),
-    ]
-
-    @Test(arguments: cmac)
-    func cmacKnownAnswers(key: String, message: String, code: String) throws {
-        #expect(try AESCMAC.code(for: hex(message), key: secret(hex(key))) == hex(code))
-    }
-
-    @Test(arguments: [0, 1, 15, 17, 33])
-    func cmacTakesNoOtherKeys(length: Int) {
-        #expect(throws: CryptoError(.invalidLength, "")) {
-            try AESCMAC.code(for: [], key: secret([UInt8](repeating: 0, count: length)))
-        }
-    }
 }

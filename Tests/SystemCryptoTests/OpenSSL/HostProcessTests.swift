@@ -154,7 +154,6 @@ private enum DefaultContextExercise {
         try #require(try AESKeyWrap.wrap(key, under: key).count == 40)
         try #require(try HKDF.deriveKey(from: key, info: [], count: 16).count == 16)
         try #require(try Scrypt.deriveKey(password: key, salt: [], n: 16, r: 1, p: 1, count: 16).count == 16)
-        try #require(try AESCMAC.code(for: [], key: key).count == 16)
     }
 }
 

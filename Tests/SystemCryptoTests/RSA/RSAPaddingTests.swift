@@ -15,7 +15,7 @@ import Testing
     func pkcs1SignaturesVerify(algorithm: DigestAlgorithm) throws {
         let key = try TestKeys.rsa()
         let digest = try Digest.hash(utf8("message"), using: algorithm)
-        let block = try RSAPadding.pkcs1Signature(digest: digest, algorithm: algorithm, keyBytes: 256)
+        let block = try RSAPadding.pkcs1Raw(RSAPadding.digestInfo(digest, algorithm: algorithm), keyBytes: 256)
         let signature = reveal(try key.rsaPrivateOperation(block))
         #expect(signature == (try key.sign(digest: digest, using: .rsaPKCS1(algorithm))))
     }
@@ -55,7 +55,7 @@ import Testing
     func keysOfNoUsefulSizeAreErrors(keyBytes: Int) throws {
         let digest = try Digest.hash([], using: .sha256)
         #expect(throws: CryptoError(.invalidLength, "")) {
-            try RSAPadding.pkcs1Signature(digest: digest, algorithm: .sha256, keyBytes: keyBytes)
+            try RSAPadding.pkcs1Raw(RSAPadding.digestInfo(digest, algorithm: .sha256), keyBytes: keyBytes)
         }
         #expect(throws: CryptoError(.invalidLength, "")) {
             try RSAPadding.pss(digest: digest, algorithm: .sha256, mgf1: .sha256, keyBits: keyBytes)
@@ -67,7 +67,7 @@ import Testing
         let invalid = CryptoError(.invalidLength, "")
         #expect(throws: invalid) { try RSAPadding.pkcs1Raw([UInt8](repeating: 1, count: 246), keyBytes: 256) }
         #expect(throws: invalid) {
-            try RSAPadding.pkcs1Signature(digest: digest, algorithm: .sha1, keyBytes: 256)
+            try RSAPadding.pkcs1Raw(RSAPadding.digestInfo(digest, algorithm: .sha1), keyBytes: 256)
         }
         #expect(throws: invalid) {
             try RSAPadding.pss(digest: digest, algorithm: .sha384, mgf1: .sha256, keyBits: 2048)

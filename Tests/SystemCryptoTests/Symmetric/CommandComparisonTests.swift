@@ -33,19 +33,6 @@ import Testing
         #expect(try code == openssl.read("code"))
     }
 
-    @Test(arguments: [16, 24, 32])
-    func cipherBasedCodes(keyLength: Int) throws {
-        let openssl = try OpenSSLCommand()
-        let key = try RandomBytes.make(count: keyLength)
-        for count in [1, 16, 17, 100] {
-            try openssl.write(Array(data.prefix(count)), to: "in")
-            try openssl.succeed(
-                "mac", "-cipher", "AES-\(keyLength * 8)-CBC", "-macopt", "hexkey:\(Hex.encode(key))", "-binary", "-in",
-                "in", "-out", "code", "CMAC")
-            #expect(try AESCMAC.code(for: Array(data.prefix(count)), key: secret(key)) == openssl.read("code"))
-        }
-    }
-
     @Test func passwordsBecomeTheSameKeys() throws {
         let openssl = try OpenSSLCommand()
         try openssl.succeed(
