@@ -3,7 +3,7 @@ internal import Platform
 
 extension AccessGroups {
     /// The environment's variable that names the groups of a program, with colons between them.
-    public static let variable = "TOKENKIT_ACCESS_GROUPS"
+    static let variable = "TOKENKIT_ACCESS_GROUPS"
 
     /// The access groups of this program, from its environment in place of an entitlement.
     public static var configured: AccessGroups {

@@ -1,5 +1,5 @@
 internal import Platform
-public import KeychainModel
+internal import KeychainModel
 
 /// The drivers whose cards are left alone: one name per line in a file of the user's.
 private struct DisabledDrivers: SettingsText {
@@ -19,7 +19,7 @@ extension KeychainPreferences {
     ///
     /// - Throws: `errSecNoAccessForItem` for a file that another user may change; `errSecDecode` or `errSecIO` for one
     ///   that cannot be read.
-    public var disabledDrivers: Set<String> {
+    var disabledDrivers: Set<String> {
         get throws(KeychainError) { try disabledDriversFile.read()?.names ?? [] }
     }
 
@@ -37,7 +37,7 @@ extension KeychainPreferences {
     /// Disables a driver, so that its cards are left alone, or enables it again.
     ///
     /// - Throws: `errSecInvalidPrefsDomain` for another domain than the user's.
-    public func setDriver(
+    func setDriver(
         _ name: String, isDisabled: Bool, in domain: PreferencesDomain = .user
     ) throws(KeychainError) {
         guard domain == .user else {

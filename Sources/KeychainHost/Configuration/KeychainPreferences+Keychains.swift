@@ -9,7 +9,7 @@ extension KeychainPreferences {
     ///
     /// - Throws: `errSecDuplicateKeychain` for a name that is taken, `errSecParam` for a path that is not a file's, and for a
     ///   name with control characters.
-    public func checkFree(_ name: String) throws(KeychainError) {
+    func checkFree(_ name: String) throws(KeychainError) {
         try KeychainFile.checkFree(newPath(name))
     }
 
@@ -53,7 +53,7 @@ extension KeychainPreferences {
     /// identity if its original is in the list.
     ///
     /// - Throws: as ``LocalKeychain/restore(_:to:password:beside:)``, and `errSecParam` for a name with control characters.
-    public func restore(
+    func restore(
         _ backup: String, as name: String, password: borrowing Secret
     ) throws(KeychainError) -> LocalKeychain {
         let keychain = try LocalKeychain.restore(
@@ -90,7 +90,7 @@ extension KeychainPreferences {
     /// The keychains of the search list, locked, and those that cannot be opened.
     ///
     /// - Throws: `errSecDecode` for settings of the user that cannot be read; the system's are a gap of the outcome.
-    public func open() throws(KeychainError) -> Outcome<[LocalKeychain]> { try open(LocalKeychain.open) }
+    func open() throws(KeychainError) -> Outcome<[LocalKeychain]> { try open(LocalKeychain.open) }
 
     func open(
         _ keychain: (_ path: String) throws(KeychainError) -> LocalKeychain

@@ -5,7 +5,7 @@ public import KeychainModel
 extension KeychainPreferences {
     /// The seconds for which a PIN counts in the program that it was given to: the shorter of the user's and the
     /// system's time; nil for as long as the card counts it.
-    public func pinTimeout() throws(KeychainError) -> UInt32? {
+    func pinTimeout() throws(KeychainError) -> UInt32? {
         let times = [try pinTimeout(in: .user), try pinTimeout(in: .system)]
         return times.compactMap { $0 }.min()
     }
@@ -13,7 +13,7 @@ extension KeychainPreferences {
     /// The time of one domain.
     ///
     /// - Throws: `errSecInvalidPrefsDomain` for ``PreferencesDomain/dynamic``.
-    public func pinTimeout(in domain: PreferencesDomain) throws(KeychainError) -> UInt32? {
+    func pinTimeout(in domain: PreferencesDomain) throws(KeychainError) -> UInt32? {
         try file(of: domain).read()?[.pinTimeout]?.first.flatMap { UInt32($0) }
     }
 
@@ -36,14 +36,14 @@ extension KeychainPreferences {
 
     /// Whether a card has to prove, before it gets a PIN, that it holds the key that identifies it: if the user's or
     /// the system's settings want it.
-    public func provesBeforePIN() throws(KeychainError) -> Bool {
+    func provesBeforePIN() throws(KeychainError) -> Bool {
         [try provesBeforePIN(in: .user), try provesBeforePIN(in: .system)].contains(true)
     }
 
     /// The setting of one domain; nil where it has none.
     ///
     /// - Throws: `errSecInvalidPrefsDomain` for ``PreferencesDomain/dynamic``.
-    public func provesBeforePIN(in domain: PreferencesDomain) throws(KeychainError) -> Bool? {
+    func provesBeforePIN(in domain: PreferencesDomain) throws(KeychainError) -> Bool? {
         try file(of: domain).read()?[.pinProof]?.first.map { $0 == "on" }
     }
 
@@ -57,7 +57,7 @@ extension KeychainPreferences {
     }
 
     /// The setting that drivers follow. It counts as on where the settings cannot be read.
-    public var effectiveProofBeforePIN: Bool {
+    var effectiveProofBeforePIN: Bool {
         do throws(KeychainError) { return try provesBeforePIN() } catch { return true }
     }
 }

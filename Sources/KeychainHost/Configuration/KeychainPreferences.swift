@@ -1,5 +1,5 @@
 internal import KeychainStore
-public import KeychainModel
+internal import KeychainModel
 public import Platform
 internal import TokenKit
 
@@ -18,7 +18,7 @@ public struct KeychainPreferences: Sendable {
     // MARK: Search list
 
     /// The files that a search visits: the user's, then the system's. Cards come before them all.
-    public func searchList() throws(KeychainError) -> [String] {
+    func searchList() throws(KeychainError) -> [String] {
         let own = try searchList(in: .user)
         return own + (try searchList(in: .system)).filter { !own.contains(sameAs: $0) }
     }
@@ -26,7 +26,7 @@ public struct KeychainPreferences: Sendable {
     /// The search list of one domain.
     ///
     /// - Throws: `errSecInvalidPrefsDomain` for ``PreferencesDomain/dynamic``.
-    public func searchList(in domain: PreferencesDomain) throws(KeychainError) -> [String] {
+    func searchList(in domain: PreferencesDomain) throws(KeychainError) -> [String] {
         searchList(try text(of: domain), in: domain)
     }
 
@@ -34,7 +34,7 @@ public struct KeychainPreferences: Sendable {
     ///
     /// - Parameter paths: names as ``Directories/path(ofKeychain:)`` takes them; they need not exist.
     /// - Throws: `errSecInvalidPrefsDomain` for ``PreferencesDomain/dynamic``; `errSecParam` for a path that the file cannot hold.
-    public func setSearchList(_ paths: [String], in domain: PreferencesDomain = .user) throws(KeychainError) {
+    func setSearchList(_ paths: [String], in domain: PreferencesDomain = .user) throws(KeychainError) {
         let others = domain == .user ? try searchList(in: .system) : []
         var kept: [String] = []
         for path in paths.map(absolutePath) where !(kept + others).contains(sameAs: path) { kept.append(path) }
@@ -47,7 +47,7 @@ public struct KeychainPreferences: Sendable {
     /// system's setting.
     ///
     /// - Throws: `errSecNoDefaultKeychain` if there is none.
-    public func defaultKeychain() throws(KeychainError) -> String {
+    func defaultKeychain() throws(KeychainError) -> String {
         if let path = defaultKeychain(try text(of: .user), in: .user) { return path }
         return try defaultKeychain(in: .system)
     }
@@ -55,7 +55,7 @@ public struct KeychainPreferences: Sendable {
     /// The default of one domain.
     ///
     /// - Throws: `errSecNoDefaultKeychain` if there is none, `errSecInvalidPrefsDomain` for ``PreferencesDomain/dynamic``.
-    public func defaultKeychain(in domain: PreferencesDomain) throws(KeychainError) -> String {
+    func defaultKeychain(in domain: PreferencesDomain) throws(KeychainError) -> String {
         guard let path = defaultKeychain(try text(of: domain), in: domain) else {
             throw .noDefaultKeychain
         }
@@ -66,7 +66,7 @@ public struct KeychainPreferences: Sendable {
     ///
     /// - Throws: `errSecWrPerm` for a keychain that cannot be written to, `errSecInvalidPrefsDomain` for
     ///   ``PreferencesDomain/dynamic``, and the errors of ``LocalKeychain/open(_:)``.
-    public func setDefaultKeychain(_ path: String?, in domain: PreferencesDomain = .user) throws(KeychainError) {
+    func setDefaultKeychain(_ path: String?, in domain: PreferencesDomain = .user) throws(KeychainError) {
         let file = try file(of: domain)
         let path = path.map(absolutePath)
         if let path, try LocalKeychain.open(path).isReadOnly {
@@ -76,12 +76,12 @@ public struct KeychainPreferences: Sendable {
     }
 
     /// The keychain that is unlocked with the password of the login; it may not exist.
-    public func loginKeychain() throws(KeychainError) -> String {
+    func loginKeychain() throws(KeychainError) -> String {
         try loginKeychain(try text(of: .user))
     }
 
     /// Sets or clears the login keychain.
-    public func setLoginKeychain(_ path: String?) throws(KeychainError) {
+    func setLoginKeychain(_ path: String?) throws(KeychainError) {
         let path = path.map(absolutePath)
         try file(of: .user).change { text throws(KeychainError) in
             try text.set(.loginKeychain, to: path.map { [$0] })
@@ -89,7 +89,7 @@ public struct KeychainPreferences: Sendable {
     }
 
     /// The absolute path of a keychain's file, without symbolic links if it exists.
-    public func absolutePath(_ name: String) -> String {
+    func absolutePath(_ name: String) -> String {
         let path = directories.path(ofKeychain: name)
         return resolvedPath(path) ?? KeychainFile.absolute(path)
     }

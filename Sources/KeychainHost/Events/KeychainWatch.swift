@@ -1,7 +1,7 @@
-public import KeychainModel
+internal import KeychainModel
 internal import Platform
 internal import Synchronization
-public import TokenKit
+internal import TokenKit
 
 /// Watches the keychains of the search list, the settings, and the readers.
 ///
@@ -13,15 +13,15 @@ public import TokenKit
 /// A blocked PIN is reported if a program with this library used up the last try: no card reports it, and asking costs
 /// commands. Other processes are told only where the user has a volatile folder (``Directories/volatile``).
 ///
-///     for await event in KeychainWatch.events() { print(event.kind) }
-public final class KeychainWatch: Sendable {
+///     KeychainWatch().run { print($0.kind) }
+final class KeychainWatch: Sendable {
     private let snapshot: Mutex<KeychainSnapshot>
     private let inbox = EventInbox()
     private let readers: ReaderMonitor?
     private let isCancelled = Atomic(false)
 
     /// - Parameter slot: makes the slot of a reader, with the drivers that know cards; without it no card is watched.
-    public init(
+    init(
         _ preferences: KeychainPreferences = KeychainPreferences(),
         slot: (@Sendable (_ reader: String) -> TokenSlot)? = nil
     ) {
@@ -39,24 +39,8 @@ public final class KeychainWatch: Sendable {
 
     deinit { end() }
 
-    /// The events of a watch that ends when the stream is released.
-    public static func events(
-        _ preferences: KeychainPreferences = KeychainPreferences(),
-        slot: (@Sendable (_ reader: String) -> TokenSlot)? = nil
-    ) -> AsyncStream<KeychainEvent> {
-        let watch = KeychainWatch(preferences, slot: slot)
-        return AsyncStream { continuation in
-            continuation.onTermination = { _ in watch.cancel() }
-            let isStarted = BlockingThread.start {
-                watch.run { continuation.yield($0) }
-                continuation.finish()
-            }
-            if !isStarted { continuation.finish() }
-        }
-    }
-
     /// Reports events, on the calling thread, until ``cancel()``. Only one thread may do so.
-    public func run(_ report: (KeychainEvent) -> Void) {
+    func run(_ report: (KeychainEvent) -> Void) {
         let descriptor = snapshot.withLock { $0.watcher.descriptor }
         while !isCancelled.load(ordering: .acquiring) {
             let events = inbox.take() + snapshot.withLock { $0.look() }
@@ -68,7 +52,7 @@ public final class KeychainWatch: Sendable {
     }
 
     /// Ends the watch. It may be called from any thread and more than once.
-    public func cancel() {
+    func cancel() {
         isCancelled.store(true, ordering: .releasing)
         inbox.signal.send()
         end()

@@ -9,17 +9,17 @@ struct ExportedFile {
     private var publicKeys: [(key: PublicKey, name: String?)] = []
     private var privateKeys: [(key: KeyRequest.Key, name: String?)] = []
     private let request: ExportRequest
-    private let prompter: AuthenticationContext
+    private let authentication: AuthenticationContext
     private let privateKey: (_ key: KeyRequest.Key, _ encrypted: Bool) throws(KeychainError) -> PrivateKey
 
     /// - Parameters:
-    ///   - prompter: asks for a passphrase.
+    ///   - authentication: the context that is asked for a passphrase.
     ///   - privateKey: the key of the request, to leave its keychain encrypted or not.
     init(
-        _ request: ExportRequest, asking prompter: AuthenticationContext,
+        _ request: ExportRequest, asking authentication: AuthenticationContext,
         privateKey: @escaping (_ key: KeyRequest.Key, _ encrypted: Bool) throws(KeychainError) -> PrivateKey
     ) {
-        (self.request, self.prompter, self.privateKey) = (request, prompter, privateKey)
+        (self.request, self.authentication, self.privateKey) = (request, authentication, privateKey)
         for object in request.objects {
             switch object {
             case .certificate(let certificate, let name): certificates.append((certificate, name))
@@ -87,7 +87,7 @@ struct ExportedFile {
         for (key, name) in privateKeys { keys.append((try privateKey(key, true), name)) }
         if case .given(let passphrase) = request.passphrase { return (keys, passphrase) }
         let question = PromptRequest(.newPassword, subject: request.subject)
-        return (keys, SharedSecret(try prompter.askForAnother(question)))
+        return (keys, SharedSecret(try authentication.prompter.askForAnother(question)))
     }
 
     /// The private keys in encrypted PKCS #8.

@@ -45,7 +45,7 @@ final class FilePassphrase {
     private func ask(_ part: Int?, _ context: AuthenticationContext) throws(ImportFailure) -> SharedSecret {
         let use = part.map { "open part \($0) of it" } ?? "open it"
         do throws(KeychainError) {
-            return SharedSecret(try context.askForAnother(PromptRequest(.password, subject: name, use: use)))
+            return SharedSecret(try context.prompter.askForAnother(PromptRequest(.password, subject: name, use: use)))
         } catch {
             throw .explained(error)
         }

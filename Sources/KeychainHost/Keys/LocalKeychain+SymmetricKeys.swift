@@ -1,5 +1,4 @@
 public import KeychainModel
-internal import SecureBytes
 
 extension LocalKeychain {
     /// The symmetric keys that the selector names; none for other selectors than labels and references.
@@ -23,25 +22,11 @@ extension KeychainSession {
     /// The symmetric key of an item that was found.
     ///
     /// - Throws: `errSecItemNotFound` where it is no longer there.
-    public func symmetricKey(of item: Item) throws(KeychainError) -> SymmetricKey {
+    func symmetricKey(of item: Item) throws(KeychainError) -> SymmetricKey {
         let keychain = (try? keychain(of: item)) as? LocalKeychain
         guard let key = try keychain?.symmetricKeys(.reference(item.reference)).first else {
             throw KeychainError(.itemNotFound, "the key is no longer where it was found")
         }
         return key
-    }
-}
-
-extension NewItem {
-    /// A key in memory, with the attributes that it has there and those that are given.
-    ///
-    /// - Throws: `errSecParam` for a key in a keychain, or attributes that contradict the key; `errSecReadOnlyAttr`
-    ///   where the key would be less protected than it is.
-    public static func symmetricKey(
-        _ key: SymmetricKey, _ attributes: Attributes = [:]
-    ) throws(KeychainError) -> NewItem {
-        let bytes = try key.bytesInMemory()
-        let given = try KeyProtection(of: key.attributes).strengthened(by: attributes)
-        return try .symmetricKey(bytes, type: key.type, key.attributes.merging(given) { $1 })
     }
 }

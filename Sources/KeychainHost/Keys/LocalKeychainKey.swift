@@ -37,7 +37,8 @@ struct LocalKeychainKey: KeychainKey {
         _ action: TokenOperation.Action, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
         guard
-            let encoded = try keychain.keyMaterial(of: found.reference, use: use, authentication: authentication)
+            let encoded = try keychain.secret(
+                of: found.reference, leaving: false, use: use, authentication: authentication)
         else {
             throw KeychainError(.dataNotAvailable, "the key '\(name)' was stored without its private half")
         }

@@ -1,10 +1,10 @@
-public import KeychainModel
-public import SystemCrypto
+internal import KeychainModel
+internal import SystemCrypto
 
 /// The public key's part of Apple's algorithms, wherever the private half is.
 extension PublicKey {
     /// Whether the algorithm can be used with this key.
-    public func isSupported(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
+    func isSupported(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
         guard algorithm.suits(kind) else { return false }
         return switch (operation, algorithm) {
         case (.verify, .signature), (.verify, .messageSignature), (.encrypt, .encryption), (.encrypt, .rsaHybrid),
@@ -17,7 +17,7 @@ extension PublicKey {
     /// Whether a signature is this key's over a message or a digest, as the algorithm says.
     ///
     /// - Throws: `errSecParam` for an algorithm that is not this key's, or a digest of the wrong length.
-    public func verify(
+    func verify(
         _ signature: [UInt8], of input: [UInt8], using algorithm: KeyAlgorithm
     ) throws(KeychainError) -> Bool {
         guard isSupported(algorithm, for: .verify) else { throw algorithm.isNot(for: .verify, kind) }
@@ -36,7 +36,7 @@ extension PublicKey {
     ///
     /// - Parameter sharedInfo: for ECIES, data that both sides know besides their keys.
     /// - Throws: `errSecParam` for an algorithm that is not this key's, or a plaintext that does not fit.
-    public func encrypt(
+    func encrypt(
         _ plaintext: Span<UInt8>, using algorithm: KeyAlgorithm, sharedInfo: [UInt8] = []
     ) throws(KeychainError) -> [UInt8] {
         guard isSupported(algorithm, for: .encrypt) else { throw algorithm.isNot(for: .encrypt, kind) }
@@ -57,7 +57,7 @@ extension PublicKey {
     }
 
     /// The longest plaintext in bytes, RFC 8017 §7; nil for no limit.
-    public func maximumPlaintextLength(_ algorithm: KeyAlgorithm) -> Int? {
+    func maximumPlaintextLength(_ algorithm: KeyAlgorithm) -> Int? {
         if case .encryption(let encryption) = algorithm {
             encryption.maximumLength(modulusLength: blockLength)
         } else {

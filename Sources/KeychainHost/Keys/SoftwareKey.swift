@@ -1,15 +1,15 @@
-public import KeychainModel
-public import SecureBytes
-public import SystemCrypto
-public import TokenKit
+internal import KeychainModel
+internal import SecureBytes
+internal import SystemCrypto
+internal import TokenKit
 
 /// A private key in memory that is in no keychain.
-public struct SoftwareKey: KeychainKey {
+struct SoftwareKey: KeychainKey {
     private let key: PrivateKey
     public let keychainName: String
     public let name: String
 
-    public init(_ key: PrivateKey, name: String = "key") {
+    init(_ key: PrivateKey, name: String = "key") {
         self.key = key
         self.name = name
         keychainName = "memory"

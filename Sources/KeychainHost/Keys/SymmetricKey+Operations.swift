@@ -1,12 +1,12 @@
-public import KeychainModel
-public import SecureBytes
-public import SystemCrypto
+internal import KeychainModel
+internal import SecureBytes
+internal import SystemCrypto
 
 // The operations of a symmetric key, under the names of `SecKey`'s operations. Apple has no algorithms for symmetric keys.
 extension SymmetricKey {
     /// Whether the algorithm can be used with this key: it is of the key's type, and its attributes allow it. Asks no
     /// person.
-    public func isSupported(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
+    func isSupported(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
         guard algorithm.suits(type), let permission = algorithm.permission(for: operation) else {
             return false
         }
@@ -17,14 +17,14 @@ extension SymmetricKey {
     ///
     /// - Parameter use: completes "password to …".
     /// - Throws: `errSecParam` for an algorithm that is not this key's.
-    public func sign(
+    func sign(
         _ message: [UInt8], using algorithm: KeyAlgorithm, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> [UInt8] {
         try code(for: message, algorithm, .sign, use, authentication)
     }
 
     /// Whether an authentication code is this key's over a message. The time that it takes does not depend on the code.
-    public func verify(
+    func verify(
         _ code: [UInt8], of message: [UInt8], using algorithm: KeyAlgorithm, use: String,
         authentication: AuthenticationContext
     ) throws(KeychainError) -> Bool {
@@ -37,7 +37,7 @@ extension SymmetricKey {
     ///   - associatedData: data that AES-GCM authenticates besides the message, and does not encrypt.
     ///   - use: completes "password to …".
     /// - Throws: `errSecParam` for an algorithm that is not this key's, or a length that it does not take.
-    public func encrypt(
+    func encrypt(
         _ plaintext: Span<UInt8>, using algorithm: KeyAlgorithm, authenticating associatedData: [UInt8] = [],
         use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> [UInt8] {
@@ -58,7 +58,7 @@ extension SymmetricKey {
     ///
     /// - Throws: `errSecParam` for an algorithm that is not this key's, or an impossible length; `errSecDecode` where key,
     ///   ciphertext or associated data are not those that were encrypted.
-    public func decrypt(
+    func decrypt(
         _ ciphertext: [UInt8], using algorithm: KeyAlgorithm, authenticating associatedData: [UInt8] = [], use: String,
         authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
@@ -73,9 +73,6 @@ extension SymmetricKey {
             throw KeychainError(error)
         }
     }
-
-    /// The block size of the key's cipher in bytes, `SecKeyGetBlockSize`; 0 for a key without a cipher.
-    public var blockLength: Int { type == .aes ? BlockCipher.aes128.blockLength : 0 }
 
     private func code(
         for message: [UInt8], _ algorithm: KeyAlgorithm, _ operation: KeyOperation, _ use: String,

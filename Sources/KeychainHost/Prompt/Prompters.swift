@@ -45,7 +45,7 @@ public struct FirstAvailablePrompter: Prompter {
     public let alternative: String
 
     /// - Parameter alternative: other ways to give the answer where none of them can ask; by default those of a program.
-    public init(_ prompters: [any Prompter], alternative: String? = nil) {
+    init(_ prompters: [any Prompter], alternative: String? = nil) {
         self.prompters = prompters
         self.alternative = alternative ?? KeychainError.waysOfPrograms
     }

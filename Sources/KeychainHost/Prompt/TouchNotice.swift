@@ -1,5 +1,5 @@
-package import HostAPI
-package import KeychainModel
+internal import HostAPI
+internal import KeychainModel
 internal import Platform
 internal import Synchronization
 
@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 ///     let notice = TouchNotice(.expected, of: label, prompter)
 ///     defer { notice.end() }
-package struct TouchNotice: Sendable {
+struct TouchNotice: Sendable {
     /// The time within which a card refuses an operation that lacks the PIN.
     private static let timeOfRefusal: Duration = .milliseconds(300)
     /// The time that a card takes for an operation that needs no touch.
@@ -20,7 +20,7 @@ package struct TouchNotice: Sendable {
     ///   - touch: whether the key waits for a touch.
     ///   - card: its label or its reader.
     ///   - prompter: shows the message to the person.
-    package init(_ touch: TokenTraits.TouchUse, of card: String, _ prompter: any Prompter) {
+    init(_ touch: TokenTraits.TouchUse, of card: String, _ prompter: any Prompter) {
         guard touch != .never, !(prompter is NoPrompter) else {
             number = nil
             return
@@ -33,7 +33,7 @@ package struct TouchNotice: Sendable {
     }
 
     /// Ends the wait: the card has answered.
-    package func end() {
+    func end() {
         if let number { DelayedMessages.shared.end(number) }
     }
 }

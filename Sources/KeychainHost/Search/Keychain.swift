@@ -39,15 +39,8 @@ public protocol Keychain: Sendable {
         of item: Item, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret?
 
-    /// The keychain's state at the moment; empty once it is gone. Asks no person.
-    var status: KeychainStatus { get }
-
     /// Whether reading a secret takes a password.
     var isLocked: Bool { get }
-
-    /// The number of tries that the PIN has left; nil for a keychain without a PIN, or a card that does not tell. Costs
-    /// no try.
-    func triesLeft() -> Int?
 
     /// The reason that the query cannot find anything here; nil if the keychain has to be searched. Touches no card.
     func reasonToSkip(_ query: Query) -> String?

@@ -11,8 +11,6 @@ extension LocalKeychain: Keychain {
 
     public func missing(_ error: KeychainError) -> Missing { Missing(inFile: name, error) }
 
-    public func triesLeft() -> Int? { nil }
-
     public func reasonToSkip(_ query: Query) -> String? {
         if !query.includes(identifier) { return "the query is about other keychains" }
         if let token = query.reference?.tokenID { return "the reference is to an item on \(token)" }

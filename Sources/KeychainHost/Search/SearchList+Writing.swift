@@ -1,9 +1,9 @@
-public import KeychainModel
+internal import KeychainModel
 
 // Changes to everything that a query finds, wherever it is. Keychain semantics 1.8 and 4.3.
 extension SearchList {
     /// A step of a change.
-    public enum Step: Sendable {
+    enum Step: Sendable {
         case add(NewItem, to: any Keychain)
         /// Changes all items that the query finds. For an identity, attributes that certificates have change the
         /// certificate, and those that only keys have change the key.
@@ -38,31 +38,6 @@ extension SearchList {
             try verify(results)
             return results
         }
-    }
-
-    /// Changes all items a query finds, or none of them.
-    ///
-    /// - Returns: the number of them; 0 is no error here.
-    /// - Throws: as ``change(_:for:authentication:sharedWith:verifying:)`` does.
-    @discardableResult
-    public func update(
-        matching query: Query, to changes: ItemChanges, for client: SearchClient = SearchClient(),
-        authentication: AuthenticationContext = AuthenticationContext()
-    ) throws(KeychainError) -> Int {
-        try Self.change([(.update(query, changes), self)], for: client, authentication: authentication).reduce(0) {
-            $0 + $1.count
-        }
-    }
-
-    /// Deletes all items a query finds, or none of them.
-    ///
-    /// - Returns: the number of them; 0 is no error here.
-    /// - Throws: as ``change(_:for:authentication:sharedWith:verifying:)`` does.
-    @discardableResult
-    public func delete(
-        matching query: Query, for client: SearchClient = SearchClient(), sharedWith others: SearchList? = nil
-    ) throws(KeychainError) -> Int {
-        try Self.change([(.delete(query), self)], for: client, sharedWith: others).reduce(0) { $0 + $1.count }
     }
 
     // MARK: Several files as one

@@ -4,10 +4,10 @@ public import KeychainModel
 ///
 /// A member that fails hides no other: its error is part of the outcome.
 public struct SearchList: Sendable {
-    public let members: [any Keychain]
+    let members: [any Keychain]
 
     /// Keychains that belong in the list and are not among its members; part of every outcome.
-    public let missing: [Missing]
+    let missing: [Missing]
 
     /// - Parameters:
     ///   - tokens: cards, in the order of their readers.

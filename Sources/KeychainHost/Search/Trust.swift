@@ -1,4 +1,4 @@
-public import KeychainModel
+internal import KeychainModel
 internal import Glibc
 internal import Platform
 public import SystemCrypto
@@ -11,7 +11,7 @@ public enum TrustAnchors: Sendable, Hashable {
     case certificates([Certificate])
 
     /// - Throws: `errSecTrustNotAvailable` where the system's roots cannot be read.
-    public func roots() throws(KeychainError) -> [Certificate] {
+    func roots() throws(KeychainError) -> [Certificate] {
         if case .certificates(let roots) = self { return roots }
         let path = Environment.variable("SSL_CERT_FILE") ?? "/etc/ssl/certs/ca-certificates.crt"
         guard let bytes = Self.content(of: path), let roots = try? Certificate.all(in: bytes) else {

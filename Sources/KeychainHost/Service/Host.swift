@@ -225,7 +225,9 @@ public final class Host: KeychainService {
             let item = try visit.session.item(item)
             if let refusal = item.itemClass.refusalToLeave(item.attributes) { throw refusal }
             let use = visit.use("read \(item.itemClass.anyNoun)")
-            return SharedSecret(ifAny: try visit.session.secret(of: item, use: use))
+            let secret = try visit.session.keychain(of: item).secret(
+                of: item, use: use, authentication: visit.session.authentication)
+            return SharedSecret(ifAny: secret)
         }
     }
 

@@ -130,7 +130,8 @@ extension KeychainSession {
         }
         // An addition that cannot be carried out is refused before a person is asked.
         let protected = try KeyProtection(of: item.attributes).strengthened(by: attributes)
-        guard let encoded = try secret(of: item, use: use) else {
+        let secret = try keychain(of: item).secret(of: item, use: use, authentication: authentication)
+        guard let encoded = consume secret else {
             throw KeychainError(.itemNotFound, "the key\(name) is in no keychain here")
         }
         let key = try KeychainError.mapping { () throws(CryptoError) in try PrivateKey(encoded: encoded) }

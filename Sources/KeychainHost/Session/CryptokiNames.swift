@@ -1,7 +1,7 @@
-package import CryptokiNames
+internal import CryptokiNames
 internal import HostAPI
 
 extension LocalKeychain {
-    package var cryptokiName: CryptokiTokenName { CryptokiTokenName(ofKeychain: name, identifier) }
-    package var cryptokiSlotName: CryptokiSlotName { CryptokiSlotName(ofKeychain: name, at: path) }
+    var cryptokiName: CryptokiTokenName { CryptokiTokenName(ofKeychain: name, identifier) }
+    var cryptokiSlotName: CryptokiSlotName { CryptokiSlotName(ofKeychain: name, at: path) }
 }

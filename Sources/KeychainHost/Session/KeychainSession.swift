@@ -1,39 +1,22 @@
-public import KeychainModel
-public import TokenKit
+internal import KeychainModel
+internal import TokenKit
 
 /// The keychains of one request: those to search, the one to add to, the client's access groups, and its authentication
 /// context.
-public struct KeychainSession: Sendable {
-    public let searchList: SearchList
+struct KeychainSession: Sendable {
+    let searchList: SearchList
     /// The keychain of new items that name none.
-    public let defaultKeychain: (any Keychain)?
-    public let accessGroups: AccessGroups
-    public let authentication: AuthenticationContext
+    var defaultKeychain: (any Keychain)?
+    var accessGroups = AccessGroups.all
+    var authentication = AuthenticationContext()
     /// The roots of chains for searches of trusted certificates.
-    public let trustAnchors: TrustAnchors
+    var trustAnchors = TrustAnchors.system
     /// The cards that were read before, whether or not they are inserted now.
-    let knownTokens: @Sendable () -> [KnownToken]
+    var knownTokens: @Sendable () -> [KnownToken] = { [] }
     /// The keychains that the process has opened, whether or not they are in the search list.
-    let openedKeychains: @Sendable () -> [any Keychain]
+    var openedKeychains: @Sendable () -> [any Keychain] = { [] }
     /// The files that the client has named by their paths.
-    let namedKeychains: @Sendable () -> [LocalKeychain]
-
-    public init(
-        searchList: SearchList, defaultKeychain: (any Keychain)? = nil, accessGroups: AccessGroups = .all,
-        authentication: AuthenticationContext = AuthenticationContext(), trustAnchors: TrustAnchors = .system,
-        knownTokens: @escaping @Sendable () -> [KnownToken] = { [] },
-        openedKeychains: @escaping @Sendable () -> [any Keychain] = { [] },
-        namedKeychains: @escaping @Sendable () -> [LocalKeychain] = { [] }
-    ) {
-        self.searchList = searchList
-        self.defaultKeychain = defaultKeychain
-        self.accessGroups = accessGroups
-        self.authentication = authentication
-        self.trustAnchors = trustAnchors
-        self.knownTokens = knownTokens
-        self.openedKeychains = openedKeychains
-        self.namedKeychains = namedKeychains
-    }
+    var namedKeychains: @Sendable () -> [LocalKeychain] = { [] }
 }
 
 extension KeychainSession {

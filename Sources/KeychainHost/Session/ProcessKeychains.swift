@@ -1,5 +1,5 @@
 internal import Glibc
-public import HostAPI
+internal import HostAPI
 public import KeychainModel
 internal import KeychainStore
 internal import Synchronization
@@ -121,7 +121,7 @@ public final class ProcessKeychains: Sendable {
     }
 
     /// The context for questions. A keychain that is bound to an inserted card is unlocked with that card.
-    public func authentication(
+    func authentication(
         _ prompter: any Prompter = NoPrompter(), lastTry: LastTry = .keep
     ) -> AuthenticationContext {
         AuthenticationContext(prompter: prompter, lastTry: lastTry, cards: self.tokens().found)
@@ -145,7 +145,7 @@ public final class ProcessKeychains: Sendable {
 
     /// The keychain in a file that the client names. From now on, the client means this file by the keychain's identifier, and not a
     /// copy of it that is in the search list.
-    public func open(_ path: String) throws(KeychainError) -> LocalKeychain {
+    func open(_ path: String) throws(KeychainError) -> LocalKeychain {
         let keychain = try keychain(at: path)
         state.withLock { $0.named[keychain.identifier] = path }
         return keychain
@@ -162,7 +162,7 @@ public final class ProcessKeychains: Sendable {
     }
 
     /// Keeps a keychain that was just created, so that it stays unlocked.
-    public func adopt(_ keychain: LocalKeychain) {
+    func adopt(_ keychain: LocalKeychain) {
         state.withLock { state in
             state.locals[keychain.path] = keychain
             state.named[keychain.identifier] = keychain.path
@@ -170,14 +170,14 @@ public final class ProcessKeychains: Sendable {
     }
 
     /// The files of the search list, and those that cannot be opened.
-    public func localKeychains() throws(KeychainError) -> Outcome<[LocalKeychain]> {
+    func localKeychains() throws(KeychainError) -> Outcome<[LocalKeychain]> {
         try preferences.open { path throws(KeychainError) in try keychain(at: path) }
     }
 
     /// The keychain that gets new items.
     ///
     /// - Throws: `errSecNoDefaultKeychain`.
-    public func defaultKeychain() throws(KeychainError) -> LocalKeychain {
+    func defaultKeychain() throws(KeychainError) -> LocalKeychain {
         try keychain(at: preferences.defaultKeychain())
     }
 
@@ -186,7 +186,7 @@ public final class ProcessKeychains: Sendable {
     ///
     /// - Returns: the files of the search list, and the gaps for those that could not be locked; a kernel without
     ///   keyrings is no gap.
-    public func lockAll() throws(KeychainError) -> Outcome<[LocalKeychain]> {
+    func lockAll() throws(KeychainError) -> Outcome<[LocalKeychain]> {
         for keychain in state.withLock({ Array($0.locals.values) }) { keychain.lock() }
         var opened = try localKeychains()
         for keychain in opened.found {
@@ -198,7 +198,7 @@ public final class ProcessKeychains: Sendable {
     }
 
     /// Closes all files and cards, which are opened anew when they are needed.
-    public func letGo() {
+    func letGo() {
         state.withLock { $0 = State(modules: $0.modules) }
     }
 
@@ -213,7 +213,7 @@ public final class ProcessKeychains: Sendable {
     }
 
     /// A new slot for a reader, which shares no state with the process's own.
-    public func slot(of reader: any CardReader) -> TokenSlot {
+    func slot(of reader: any CardReader) -> TokenSlot {
         TokenSlot(
             reader: reader, drivers: drivers, trace: trace, waitsOnce: waitsOnce,
             endingPINsAfter: { [preferences] in preferences.effectivePINTimeout },
@@ -229,7 +229,7 @@ public final class ProcessKeychains: Sendable {
     }
 
     /// The cards that were read before, whether or not they are inserted now.
-    public func knownTokens() -> [KnownToken] { drivers.flatMap { $0.knownTokens() } }
+    func knownTokens() -> [KnownToken] { drivers.flatMap { $0.knownTokens() } }
 
     /// A keychain for each reader, whose PIN state lasts from call to call; or the error of the readers.
     private func tokens() -> Outcome<[TokenKeychain]> {
@@ -251,15 +251,15 @@ public final class ProcessKeychains: Sendable {
 
 /// The keychains of a process at one moment.
 public struct PresentKeychains: Sendable {
-    public let process: ProcessKeychains
+    let process: ProcessKeychains
     /// A keychain for each reader, in their order.
     public var tokens: [TokenKeychain] = []
     /// Modules of other makers, each with its tokens.
-    public var modules: [ModuleKeychain] = []
+    var modules: [ModuleKeychain] = []
     /// The files, in the order of the search list.
-    public var locals: [LocalKeychain] = []
+    var locals: [LocalKeychain] = []
     /// The missing members, which hide no other.
-    public var missing: [Missing] = []
+    var missing: [Missing] = []
 
     public var searchList: SearchList { SearchList(tokens: tokens + modules, locals: locals, missing: missing) }
 
@@ -287,7 +287,7 @@ public struct PresentKeychains: Sendable {
     /// A session over these keychains, which adds to the default keychain and knows the cards that are not inserted.
     ///
     /// - Parameter accessGroups: those that are open to the client.
-    public func session(
+    func session(
         accessGroups: AccessGroups = .configured, authentication: AuthenticationContext = AuthenticationContext(),
         trustAnchors: TrustAnchors = .system
     ) -> KeychainSession {

@@ -1,12 +1,12 @@
-public import KeychainModel
+internal import KeychainModel
 internal import SecureBytes
-public import TokenKit
+internal import TokenKit
 
 /// A card that was read before and is in no reader now, as a keychain: its certificates, and keys that say which card to
 /// insert. Keychain semantics 7.4.
 ///
 /// Such cards are in a search list only if a query asks for them, and are never shown in place of one that is inserted.
-public struct AbsentTokenKeychain: CardKeychain {
+struct AbsentTokenKeychain: CardKeychain {
     private let token: KnownToken
 
     init(_ token: KnownToken) {
@@ -15,7 +15,7 @@ public struct AbsentTokenKeychain: CardKeychain {
 
     /// The known cards that are in none of the readers, by name. The card in a failing reader may be among them, and a
     /// search of that reader says so.
-    public static func all(of known: [KnownToken], besides present: [TokenKeychain]) -> [AbsentTokenKeychain] {
+    static func all(of known: [KnownToken], besides present: [TokenKeychain]) -> [AbsentTokenKeychain] {
         let inserted = Set(present.compactMap { (try? $0.identity())?.id })
         return known.filter { !inserted.contains($0.identity.id) }
             .sorted {
@@ -24,17 +24,13 @@ public struct AbsentTokenKeychain: CardKeychain {
             .map { AbsentTokenKeychain($0) }
     }
 
-    public var identity: TokenIdentity { token.identity }
+    var identity: TokenIdentity { token.identity }
 
     public var name: String { token.identity.label }
-
-    public var status: KeychainStatus { .readable }
 
     public func isIdentified(by identifier: KeychainIdentifier) -> Bool {
         identifier.rawValue == token.identity.id.description
     }
-
-    public func triesLeft() -> Int? { nil }
 
     public func items(matching query: ResolvedQuery) throws(KeychainError) -> Outcome<[Item]> {
         TokenItems(identity: token.identity, name: name).result(of: query, in: token.inventory)

@@ -15,8 +15,8 @@ public import TokenKit
 /// the public key in it; it uses a remembered key until a signature shows that the card has another.
 public struct FileTokenMemory: TokenMemory {
     /// The most bytes that are remembered of one token, for facts and for certificates.
-    public static let standardLimit = 4096
-    public static let certificateLimit = 1 << 18
+    static let standardLimit = 4096
+    static let certificateLimit = 1 << 18
 
     /// The most tokens that ``all()`` reads.
     static let maximumCount = 256
@@ -34,7 +34,7 @@ public struct FileTokenMemory: TokenMemory {
     ///   - recalls: false to ignore what is remembered, and remember it anew.
     ///   - limit: the most bytes that are remembered of one token.
     ///   - keyFile: where the key of the authentication codes is, outside of the folder; made when it is first needed.
-    public init(
+    init(
         directory: String, recalls: Bool = true, limit: Int = FileTokenMemory.standardLimit, keyFile: String? = nil
     ) {
         self.directory = directory

@@ -1,4 +1,4 @@
-public import KeychainModel
+internal import KeychainModel
 internal import TokenKit
 
 // Keychain semantics 7.4: known cards that are in no reader are shown only to a client that asks for them.
@@ -6,7 +6,7 @@ extension KeychainSession {
     /// The private key of an item that was found. Using a key on an absent card fails with an error that names the card.
     ///
     /// - Throws: `errSecItemNotFound` where it is no longer there.
-    public func key(of item: Item) throws(KeychainError) -> any KeychainKey {
+    func key(of item: Item) throws(KeychainError) -> any KeychainKey {
         let selector = KeySelector.reference(item.reference)
         let list = item.isOnToken ? searchList : SearchList(members: (try? keychain(of: item)).map { [$0] } ?? [])
         if let key = try list.keys(selector).found.first { return key }

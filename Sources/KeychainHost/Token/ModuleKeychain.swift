@@ -6,7 +6,7 @@ public import TokenKit
 /// The module is asked only when a query may find something in it. A card that a driver of this program reads by itself
 /// is left to that driver.
 public struct ModuleKeychain: CardKeychain {
-    public let module: any TokenModule
+    let module: any TokenModule
 
     /// Whether a token is used.
     private let includes: @Sendable (TokenKeychain) -> Bool
@@ -42,7 +42,7 @@ public struct ModuleKeychain: CardKeychain {
     }
 
     /// The readers whose cards both the module and a driver of this program read.
-    public func sharedReaders() throws(KeychainError) -> [String] {
+    func sharedReaders() throws(KeychainError) -> [String] {
         try slots().map(\.reader).compactMap(readerReadOtherwise)
     }
 
@@ -93,9 +93,4 @@ public struct ModuleKeychain: CardKeychain {
     }
 
     public func isIdentified(by identifier: KeychainIdentifier) -> Bool { part(identifiedBy: identifier) != nil }
-
-    /// Nil, since each token has its own count.
-    public func triesLeft() -> Int? { nil }
-
-    public var status: KeychainStatus { .readable }
 }

@@ -1,7 +1,7 @@
 internal import HostAPI
-package import KeychainModel
-package import SecureBytes
-package import TokenKit
+internal import KeychainModel
+internal import SecureBytes
+internal import TokenKit
 
 /// Asks for a card's PIN until it is right, the person gives up, only one try is left, or asking seems to be no use.
 ///
@@ -12,7 +12,7 @@ package import TokenKit
 /// or later.
 /// Without one, the reader's own keys come first, if it has any. The card is held while a PIN is presented, never while
 /// a person is asked here.
-package struct PINQuestion {
+struct PINQuestion {
     private let kind: PINKind
     private let use: String?
     private let slot: any TokenBackend
@@ -40,13 +40,13 @@ package struct PINQuestion {
     private(set) var lastTry: LastTry
 
     /// The error with which the card or its driver refused the last answer; nil where the question was not answered.
-    package private(set) var refusal: TokenError?
+    private(set) var refusal: TokenError?
 
     /// - Parameters:
     ///   - kind: which of the card's secrets.
     ///   - use: completes "PIN to …".
     ///   - allowsPINPad: whether the card only verifies the answer.
-    package init(
+    init(
         _ kind: PINKind, use: String?, slot: any TokenBackend, insertion: TokenInsertion,
         authentication: AuthenticationContext, allowsPINPad: Bool = true
     ) {
@@ -67,7 +67,7 @@ package struct PINQuestion {
     /// Asks until `body` has presented the answer, or asking again cannot help.
     ///
     /// - Throws: the reason why no person is asked, or asked again; ``refusal`` has the card's error.
-    package mutating func present<Result: ~Copyable>(
+    mutating func present<Result: ~Copyable>(
         _ body: (borrowing PIN, LastTry) throws(TokenError) -> Result
     ) throws(KeychainError) -> Result {
         while true {

@@ -1,9 +1,9 @@
-public import KeychainModel
-public import TokenKit
+internal import KeychainModel
+internal import TokenKit
 
 extension KeychainError {
     /// A card's failure in the keychain's terms (keychain semantics 1.12).
-    public init(_ error: TokenError) {
+    init(_ error: TokenError) {
         self.init(
             KeychainError.code(for: error.code), error.description, triesLeft: error.triesLeft,
             failure: TokenFailure(error.code))

@@ -1,15 +1,15 @@
-package import KeychainModel
+internal import KeychainModel
 internal import SecureBytes
 internal import SystemCrypto
-package import TokenKit
+internal import TokenKit
 
 /// Turns what a driver read from a card into keychain items.
-package struct TokenItems {
+struct TokenItems {
     private let identity: TokenIdentity
     private let name: String
 
     /// - Parameter name: the name of the keychain that has them.
-    package init(identity: TokenIdentity, name: String) {
+    init(identity: TokenIdentity, name: String) {
         self.identity = identity
         self.name = name
     }
@@ -33,14 +33,14 @@ package struct TokenItems {
     }
 
     /// The items of every object, each certificate before its key; without those that cannot be read.
-    package func all(of inventory: TokenInventory) -> [Item] {
+    func all(of inventory: TokenInventory) -> [Item] {
         inventory.objects.flatMap { object in
             [ItemClass.certificate, .key].compactMap { (try? item($0, object)) ?? nil }
         }
     }
 
     /// The item of a data object, as PKCS #11 shows it. Searches of keychains do not find it.
-    package func item(of data: TokenDataObject) -> Item {
+    func item(of data: TokenDataObject) -> Item {
         // PKCS #11 §4.5: the service is the application, which OpenSC's module names so as well.
         var item = Item(
             .genericPassword, attributes: common(data.label).merging([.service: .string(data.label)]) { $1 },
@@ -144,7 +144,7 @@ package struct TokenItems {
 
 extension TokenInventory {
     /// The objects that could not be read, once for each reason: a contactless reader refuses most objects of a card.
-    package var errors: [KeychainError] {
+    var errors: [KeychainError] {
         let objects = Dictionary(grouping: failures.keys) { failures[$0]?.description ?? "" }
         return objects.map { reason, objects in
             (names: objects.map(\.rawValue).sorted().joined(separator: ", "), reason, error: failures[objects[0]])
@@ -156,7 +156,7 @@ extension TokenInventory {
 
 extension PersistentReference {
     /// The name of the object on its token; nil for a local item.
-    package var tokenObject: TokenObjectID? { objectName.map { TokenObjectID($0) } }
+    var tokenObject: TokenObjectID? { objectName.map { TokenObjectID($0) } }
 }
 
 extension TokenTraits.PINUse {

@@ -23,7 +23,7 @@ extension TokenKeychain {
     /// Asks for the PIN and presents it.
     ///
     /// - Parameter use: completes "PIN to …".
-    public func verifyPIN(
+    func verifyPIN(
         use: String = "verify it", authentication: AuthenticationContext
     ) throws(KeychainError) {
         try verifyPIN(at: insertion(), use: use, authentication: authentication)
@@ -41,16 +41,34 @@ extension TokenKeychain {
     }
 
     /// Asks for the PIN or unblocking key and a new one, and changes it.
-    public func change(_ kind: PINKind, authentication: AuthenticationContext) throws(KeychainError) {
+    func change(_ kind: PINKind, authentication: AuthenticationContext) throws(KeychainError) {
+        try set(kind, presenting: kind, use: "change it", authentication) {
+            (old, new, lastTry, insertion) throws(TokenError) in
+            try slot.change(kind, from: old, to: new, lastTry: lastTry, at: insertion)
+        }
+    }
+
+    /// Asks for the unblocking key and a new PIN, and sets it.
+    func unblock(authentication: AuthenticationContext) throws(KeychainError) {
+        try set(.pin, presenting: .unblockingKey, use: "unblock the PIN", authentication) {
+            (unblockingKey, new, lastTry, insertion) throws(TokenError) in
+            try slot.unblock(with: unblockingKey, newPIN: new, lastTry: lastTry, at: insertion)
+        }
+    }
+
+    /// Asks for a value that the card has and for a new one, until `body` has set the new one or asking again cannot help.
+    private func set(
+        _ kind: PINKind, presenting present: PINKind, use: String, _ authentication: AuthenticationContext,
+        _ body: (borrowing PIN, borrowing PIN, LastTry, TokenInsertion) throws(TokenError) -> Void
+    ) throws(KeychainError) {
         let insertion = try insertionOfManagedPIN()
         var question = PINQuestion(
-            kind, use: "change it", slot: slot, insertion: insertion, authentication: authentication,
-            allowsPINPad: false)
+            present, use: use, slot: slot, insertion: insertion, authentication: authentication, allowsPINPad: false)
         var old = try question.ask()
         var new = try askNew(kind, for: question.subject, at: insertion, authentication)
         while true {
             do throws(TokenError) {
-                return try slot.change(kind, from: old, to: new, lastTry: question.lastTry, at: insertion)
+                return try body(old, new, question.lastTry, insertion)
             } catch {
                 try question.answer(failedWith: error)
                 old = try question.ask()
@@ -62,42 +80,15 @@ extension TokenKeychain {
         }
     }
 
-    /// Asks for the unblocking key and a new PIN, and sets it.
-    public func unblock(authentication: AuthenticationContext) throws(KeychainError) {
-        let insertion = try insertionOfManagedPIN()
-        var question = PINQuestion(
-            .unblockingKey, use: "unblock the PIN", slot: slot, insertion: insertion, authentication: authentication)
-        var unblockingKey = try question.ask()
-        var new = try askNew(.pin, for: question.subject, at: insertion, authentication)
-        while true {
-            do throws(TokenError) {
-                return try slot.unblock(with: unblockingKey, newPIN: new, lastTry: question.lastTry, at: insertion)
-            } catch {
-                try question.answer(failedWith: error)
-                unblockingKey = try question.ask()
-                if error.code == .pinFormat, error.status != nil {
-                    new = try askNew(.pin, for: question.subject, at: insertion, authentication)
-                }
-            }
-        }
-    }
-
-    /// Resets the card: no program's PIN counts any more, and keys have to be listed anew.
-    ///
-    /// - Throws: `errSecNoSuchKeychain` where there is no card.
-    public func lock() throws(KeychainError) {
-        do { try slot.reset() } catch { throw KeychainError(error) }
-    }
-
     /// Whether this session presented the PIN and the card still counts it as presented.
     ///
     /// - Throws: `errSecNoSuchKeychain` where there is no card that a driver knows.
-    public func isUnlocked() throws(KeychainError) -> Bool {
+    func isUnlocked() throws(KeychainError) -> Bool {
         try present { () throws(TokenError) in try slot.isPINPresented() }
     }
 
     /// Readable, and unlocked while ``isUnlocked()``; empty without a card of a known kind.
-    public var status: KeychainStatus {
+    var status: KeychainStatus {
         (try? isUnlocked()).map { $0 ? [.readable, .unlocked] : .readable } ?? []
     }
 
@@ -107,7 +98,7 @@ extension TokenKeychain {
     }
 
     /// Makes the card forget the PIN.
-    public func logOut() throws(KeychainError) {
+    func logOut() throws(KeychainError) {
         try present { () throws(TokenError) in try slot.logOut() }
     }
 

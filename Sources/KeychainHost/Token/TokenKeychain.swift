@@ -42,18 +42,18 @@ public struct TokenKeychain: CardKeychain {
     }
 
     /// The key that binds a keychain by default. No command is sent for it.
-    package func bindingKey() throws(KeychainError) -> TokenObjectID? {
+    func bindingKey() throws(KeychainError) -> TokenObjectID? {
         try ifPresent { () throws(TokenError) in try slot.bindingKey() } ?? nil
     }
 
     /// Reads a data object of the card; nil for an absent one.
     ///
     /// - Throws: `errSecNotLoggedIn` for one that wants the PIN first.
-    public func content(of data: TokenObjectID) throws(KeychainError) -> [UInt8]? {
+    func content(of data: TokenObjectID) throws(KeychainError) -> [UInt8]? {
         try ifPresent { () throws(TokenError) in try slot.content(of: data) } ?? nil
     }
 
-    public func triesLeft() -> Int? { (try? status(of: .pin))?.triesLeft }
+    func triesLeft() -> Int? { (try? status(of: .pin))?.triesLeft }
 
     public func isIdentified(by identifier: KeychainIdentifier) -> Bool {
         !identifier.isLocal && (try? identity())?.id.description == identifier.rawValue

@@ -10,10 +10,10 @@ public import TokenKit
 /// and is forgotten once a card or keychain refused it: nothing is sent twice, and no person is asked for what the
 /// program has answered until it sets or removes the credential. Keychain semantics 3.3 and 4.4.
 public struct AuthenticationContext: Sendable {
-    public let prompter: any Prompter
+    let prompter: any Prompter
 
     /// Whether the last try of a PIN may be spent without asking.
-    public let lastTry: LastTry
+    let lastTry: LastTry
 
     private let lookForCards: @Sendable () -> [TokenKeychain]
     private let credentials: Credentials
@@ -47,11 +47,6 @@ public struct AuthenticationContext: Sendable {
     /// Whether a script answers, which is asked each question once.
     var hasOneAnswer: Bool { prompter.canAsk && !prompter.canAskAgain }
 
-    /// Asks for a password other than the keychain's, whether the keychain is unlocked before or after.
-    public func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret {
-        try prompter.askForAnother(request)
-    }
-
     /// The context for secrets other than the keychain's, which was unlocked before: its prompter's ``Prompter/ask(_:)`` is
     /// ``Prompter/askForAnother(_:)``.
     var forOthers: AuthenticationContext { asking(PrompterForOthers(prompter: prompter), lastTry: lastTry) }
@@ -65,7 +60,7 @@ public struct AuthenticationContext: Sendable {
     }
 
     /// Forgets a credential.
-    public func removeCredential(_ kind: CredentialKind) {
+    func removeCredential(_ kind: CredentialKind) {
         credentials.set(nil, kind)
     }
 
@@ -84,7 +79,7 @@ public struct AuthenticationContext: Sendable {
     }
 
     /// Whether there is a credential of the kind.
-    public func hasCredential(_ kind: CredentialKind) -> Bool {
+    func hasCredential(_ kind: CredentialKind) -> Bool {
         switch credentials.clone(kind) {
         case .some: true
         case .none: false
@@ -101,14 +96,11 @@ public struct AuthenticationContext: Sendable {
 
     /// The context in which a person who has proved to be present is not asked again for further items of the same
     /// keychain.
-    public func rememberingPresence() -> AuthenticationContext {
+    func rememberingPresence() -> AuthenticationContext {
         var context = self
         context.remembersPresence = true
         return context
     }
-
-    /// Forgets that a person has proved to be present.
-    public func forgetPresence() { credentials.forgetPresence() }
 
     /// Whether a person has proved to be present, by the password of a keychain or the PIN of a card that is bound to
     /// it.
@@ -121,7 +113,7 @@ public struct AuthenticationContext: Sendable {
     }
 
     /// Whether a proof of presence is possible: by a person, or by a given credential.
-    public var canConfirmPresence: Bool { prompter.canAsk || hasCredential(.password) || hasCredential(.pin) }
+    var canConfirmPresence: Bool { prompter.canAsk || hasCredential(.password) || hasCredential(.pin) }
 
     func credential(_ kind: CredentialKind) -> Secret? { credentials.clone(kind) }
 }
@@ -142,8 +134,6 @@ private final class Credentials: Sendable {
     func knowsPresence(for keychain: KeychainIdentifier) -> Bool { state.withLock { $0.present.contains(keychain) } }
 
     func notePresence(for keychain: KeychainIdentifier) { state.withLock { _ = $0.present.insert(keychain) } }
-
-    func forgetPresence() { state.withLock { $0.present = [] } }
 
     func set(_ secret: consuming Secret?, _ kind: CredentialKind) {
         var secret = secret

@@ -1,9 +1,9 @@
 internal import HostAPI
 internal import KeychainStore
-public import KeychainModel
+internal import KeychainModel
 internal import SecureBytes
 internal import SystemCrypto
-public import TokenKit
+internal import TokenKit
 
 /// A card whose key opens a keychain: the keychain's key, sealed for the card's key management key.
 ///
@@ -12,17 +12,17 @@ public import TokenKit
 /// semantics 7.11.
 public struct CardBinding: Sendable, Hashable {
     /// The key on its card.
-    public let reference: PersistentReference
+    let reference: PersistentReference
 
     /// The card's label, for people.
-    public let label: String
+    let label: String
 
     /// The public half of the card's key as a DER SubjectPublicKeyInfo.
-    public let publicKey: [UInt8]
+    let publicKey: [UInt8]
     let algorithm: KeyAlgorithm
 
     /// The key that identifies the card before its PIN is asked for; nil where it had none, and in bindings of older layouts.
-    public let proof: ProofKey?
+    let proof: ProofKey?
 
     /// The input of the card's key: a ciphertext, or a public key.
     private(set) var exchange: [UInt8] = []
@@ -32,10 +32,10 @@ public struct CardBinding: Sendable, Hashable {
     private(set) var wrapped: [UInt8] = []
 
     /// The card, `piv:7b13d0e6-…`.
-    public var tokenID: String { reference.tokenID ?? "" }
+    var tokenID: String { reference.tokenID ?? "" }
 
     /// The key's name in its driver's terms.
-    public var keyName: String { reference.tokenObject?.rawValue ?? "" }
+    var keyName: String { reference.tokenObject?.rawValue ?? "" }
 }
 
 extension BoundCard {

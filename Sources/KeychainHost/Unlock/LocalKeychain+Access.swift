@@ -1,7 +1,7 @@
 internal import HostAPI
 internal import KeychainStore
 public import KeychainModel
-public import SecureBytes
+internal import SecureBytes
 
 // Secrets of items with an access control. Keychain semantics 3.2.
 extension LocalKeychain {
@@ -72,23 +72,12 @@ extension LocalKeychain {
 
     /// The secret of an item, or nil if it was stored without one; asks for what its access control requires.
     ///
-    /// - Parameter use: completes "password to …".
+    /// - Parameters:
+    ///   - leaving: whether the secret leaves the keychain; false for the bytes of a key that is used where it is.
+    ///   - use: completes "password to …".
     /// - Throws: as ``secret(of:)`` does; `errSecAuthFailed` where password, PIN or application password is wrong.
-    public func secret(
-        of reference: PersistentReference, use: String, authentication: AuthenticationContext
-    ) throws(KeychainError) -> Secret? {
-        try secret(of: reference, leaving: true, use: use, authentication: authentication)
-    }
-
-    /// The bytes of a key, for operations only.
-    func keyMaterial(
-        of reference: PersistentReference, use: String, authentication: AuthenticationContext
-    ) throws(KeychainError) -> Secret? {
-        try secret(of: reference, leaving: false, use: use, authentication: authentication)
-    }
-
-    private func secret(
-        of reference: PersistentReference, leaving: Bool, use: String, authentication: AuthenticationContext
+    func secret(
+        of reference: PersistentReference, leaving: Bool = true, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret? {
         guard let item = try items(matching: Query(reference)).found.first else { throw KeychainError(.itemNotFound) }
         let control = try item.accessControl
@@ -141,7 +130,7 @@ extension AuthenticationContext {
         case .none:
             try checkNotRefused(.applicationPassword)
             guard prompter.canAsk else { throw .cannotAsk(request, by: prompter) }
-            return try askForAnother(request)
+            return try prompter.askForAnother(request)
         }
     }
 }

@@ -1,7 +1,7 @@
 internal import KeychainStore
-public import KeychainModel
+internal import KeychainModel
 internal import Glibc
-public import SecureBytes
+internal import SecureBytes
 
 // A backup is a keychain file like any other, made at one moment, without the items that never leave their device.
 // Keychain semantics 3.1.
@@ -10,7 +10,7 @@ extension LocalKeychain {
     /// programs can write meanwhile, and the keychain may be locked.
     ///
     /// - Throws: `errSecDuplicateKeychain` if anything is at `path`, `errSecDiskFull`; no backup is left then.
-    public func backUp(to path: String) throws(KeychainError) -> BackupCount {
+    func backUp(to path: String) throws(KeychainError) -> BackupCount {
         // No folder is made: a missing one may belong to a disk that is missing, and a backup in a new one would not be
         // found later.
         let file = try KeychainFile(new: path, makesFolders: false)
@@ -32,7 +32,7 @@ extension LocalKeychain {
     /// Checks that a file is a backup, before a person is asked for its password.
     ///
     /// - Throws: `errSecInvalidKeychain` for any other file, and the errors of ``open(_:)`` for its path.
-    public static func checkBackup(_ backup: String) throws(KeychainError) {
+    static func checkBackup(_ backup: String) throws(KeychainError) {
         do throws(KeychainError) { try KeychainFile.check(backup) } catch { throw error.ofBackup }
     }
 
@@ -44,7 +44,7 @@ extension LocalKeychain {
     /// - Parameter others: the keychains that are used beside it.
     /// - Throws: `errSecDuplicateKeychain` if anything is at `path`, `errSecAuthFailed` for a wrong password,
     ///   `errSecInvalidKeychain` for a backup that is damaged; no keychain is left then.
-    public static func restore(
+    static func restore(
         _ backup: String, to path: String, password: borrowing Secret, beside others: [KeychainIdentifier] = []
     ) throws(KeychainError) -> LocalKeychain {
         let source = try KeychainFile(existing: backup)

@@ -6,14 +6,14 @@ internal import TokenKit
 /// Cards that open a keychain, beside its password. Keychain semantics 4.6 and 7.11.
 extension LocalKeychain {
     /// The cards that open the keychain, in the order in which they were bound first; damaged bindings are left out.
-    public func cardBindings() throws(KeychainError) -> [CardBinding] {
+    func cardBindings() throws(KeychainError) -> [CardBinding] {
         try use { opened throws(KeychainError) in try CardBinding.all(in: opened).bindings }
     }
 
     /// Checks that no binding to a card is damaged, and so left out.
     ///
     /// - Throws: `errSecDecode` if one is damaged.
-    public func checkCardBindings() throws(KeychainError) {
+    func checkCardBindings() throws(KeychainError) {
         try use { opened throws(KeychainError) in
             if let damage = try CardBinding.all(in: opened).damage { throw damage }
         }
@@ -83,20 +83,6 @@ extension LocalKeychain {
         try change { opened throws(KeychainError) in
             try CardBindingTable.remove(token, from: opened.database)
         }
-    }
-
-    /// Unlocks with the first bound card that is in one of the readers.
-    ///
-    /// - Parameter use: completes "PIN to …".
-    /// - Returns: false where none of them is in; the PIN was not asked for then.
-    /// - Throws: `errSecDataNotAvailable` where the card has another key by now, and what using its key throws.
-    public func unlock(
-        with tokens: [TokenKeychain], use: String, authentication: AuthenticationContext
-    ) throws(KeychainError) -> Bool {
-        guard let secret = try boundKey(with: tokens, use: use, afresh: false, authentication: authentication)
-        else { return false }
-        try unlock(key: secret)
-        return true
     }
 
     /// The keychain's key, opened with the first bound card in one of the readers; nil without such a card.

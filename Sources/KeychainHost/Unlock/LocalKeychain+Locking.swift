@@ -14,7 +14,7 @@ extension LocalKeychain {
     }
 
     /// The keychain's state at the moment; empty once its file has been deleted.
-    public var status: KeychainStatus {
+    var status: KeychainStatus {
         guard isValid else { return [] }
         let access: KeychainStatus = isReadOnly ? .readable : [.readable, .writable]
         return needsPassword ? access : access.union(.unlocked)
@@ -34,19 +34,7 @@ extension LocalKeychain {
     }
 
     /// The purpose of unlocking for its own sake, in words that complete "password to …".
-    public static let plainUnlock = "unlock it"
-
-    /// Unlocks explicitly, with the password that is asked for.
-    ///
-    /// - Throws: `errSecAuthFailed` for a wrong password, and where none is given and no person can be asked.
-    public func unlock(authentication: AuthenticationContext) throws(KeychainError) {
-        do throws(KeychainError) {
-            try unlock(use: LocalKeychain.plainUnlock, authentication: authentication)
-        } catch {
-            guard error.code == .interactionNotAllowed else { throw error }
-            throw KeychainError(.authFailed, error.reason, remedy: error.remedy)
-        }
-    }
+    static let plainUnlock = "unlock it"
 
     /// Forgets the key. Does nothing for a locked keychain.
     public func lock() {
@@ -72,7 +60,7 @@ extension LocalKeychain {
 
 extension LocalKeychain {
     /// When the keychain locks by itself.
-    public var settings: KeychainSettings {
+    var settings: KeychainSettings {
         get throws(KeychainError) {
             try use { opened throws(KeychainError) in try KeychainSettings(checkedIn: opened.database) }
         }
@@ -100,14 +88,14 @@ extension LocalKeychain {
     /// The cost of one guess at the password.
     ///
     /// - Throws: `errSecInvalidKeychain` where that is not as it was written.
-    public var cost: ScryptCost {
+    var cost: ScryptCost {
         get throws(KeychainError) { try unalteredKey().cost }
     }
 
     /// Whether the keychain has a password, and not an empty one: a passcode, in the words of keychain semantics 3.1.
     ///
     /// - Throws: `errSecInvalidKeychain` where that is not as it was written.
-    public var hasPassword: Bool {
+    var hasPassword: Bool {
         get throws(KeychainError) { try unalteredKey().hasPassword }
     }
 
@@ -135,7 +123,7 @@ extension LocalKeychain {
     }
 
     /// Unlocks for later programs of the login session as well; where the kernel keeps no keys, for this one alone.
-    public func shareKeyWithSession() throws(KeychainError) {
+    func shareKeyWithSession() throws(KeychainError) {
         do throws(KeychainError) {
             try shareKeyWithSession(seconds: KeychainSettings.standardSessionTime)
         } catch {
@@ -168,7 +156,7 @@ extension LocalKeychain {
 
     /// Locks here, in the login session, and in every program that has the key from there. A kernel without keyrings
     /// has no key to withdraw.
-    public func lockEverywhere() throws(KeychainError) {
+    func lockEverywhere() throws(KeychainError) {
         do throws(KeychainError) {
             try lockSession()
         } catch {

@@ -20,7 +20,7 @@ extension LocalKeychain {
     }
 
     /// Unlocks for a change: as ``unlock(use:authentication:)``, except that a keychain which can only be read asks no person.
-    public func unlockToChange(use: String, authentication: AuthenticationContext) throws(KeychainError) {
+    func unlockToChange(use: String, authentication: AuthenticationContext) throws(KeychainError) {
         try checkWritable()
         try unlock(use: use, authentication: authentication)
     }
@@ -28,7 +28,7 @@ extension LocalKeychain {
     /// Requires the password or the PIN, even while the keychain is unlocked, and unlocks a locked one.
     ///
     /// A context that remembers it is not asked again while the keychain stays unlocked.
-    public func confirmPresence(use: String, authentication: AuthenticationContext) throws(KeychainError) {
+    func confirmPresence(use: String, authentication: AuthenticationContext) throws(KeychainError) {
         if !isLocked, authentication.knowsPresence(for: identifier) { return }
         let key = try obtainKey(use: use, afresh: true, authentication: authentication)
         if isLocked { try unlock(key: key) }

@@ -21,7 +21,7 @@ public final class LocalKeychain: Sendable {
     /// The file, without symbolic links.
     public let path: String
     /// The identifier that the items of this keychain carry.
-    public let identifier: KeychainIdentifier
+    let identifier: KeychainIdentifier
     /// Whether the file can only be read.
     public let isReadOnly: Bool
 
@@ -78,13 +78,8 @@ public final class LocalKeychain: Sendable {
         return try LocalKeychain(KeychainConnection(file, in: environment))
     }
 
-    /// Whether a keychain exists that can be opened.
-    public static func isValid(at path: String) -> Bool {
-        (try? open(path)) != nil
-    }
-
     /// Whether the file is still the one that was opened.
-    public var isValid: Bool {
+    var isValid: Bool {
         state.withLock { $0.database.isPresent }
     }
 
@@ -97,7 +92,7 @@ public final class LocalKeychain: Sendable {
     }
 
     /// A number that changes when another program changes the file. Reading it does not put off locking.
-    package var version: Int64? {
+    var version: Int64? {
         state.withLock { (try? $0.database.dataVersion) ?? nil }
     }
 
@@ -170,7 +165,7 @@ extension LocalKeychain {
     }
 
     /// The secret of an item as the file has it, encrypted, or nil if it was stored without one. Nothing is unlocked for it.
-    public func sealedSecret(of reference: PersistentReference) throws(KeychainError) -> [UInt8]? {
+    func sealedSecret(of reference: PersistentReference) throws(KeychainError) -> [UInt8]? {
         try use { opened throws(KeychainError) in
             let row = try opened.row(of: reference)
             guard !row.isAltered else { throw row.altered }
@@ -180,7 +175,7 @@ extension LocalKeychain {
 
     /// The altered items that match by their present values: they are not found or changed, and are deleted only by
     /// their references.
-    public func damage(matching query: ResolvedQuery) throws(KeychainError) -> [Missing] {
+    func damage(matching query: ResolvedQuery) throws(KeychainError) -> [Missing] {
         takeKeyForSeals(of: query.query.itemClass)
         return try use { opened throws(KeychainError) in try opened.damage(matching: query) }
     }
@@ -203,7 +198,7 @@ extension LocalKeychain {
     ///
     /// - Parameter der: the public part that is about to be used.
     /// - Throws: `errSecDecode` where the item has been altered, `errSecItemNotFound`.
-    public func vouching(
+    func vouching(
         for reference: PersistentReference, with der: [UInt8]
     ) throws(KeychainError) -> Vouching {
         takeKeyForSeals(of: reference.itemClass)

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import Synchronization
 import TestSupport
 import Testing
@@ -225,7 +226,14 @@ final class Told: Sendable {
     }
 
     @Test func aStreamGivesEventsUntilItIsLetGo() async throws {
-        let events = KeychainWatch.events(user.preferences)
+        let watch = KeychainWatch(user.preferences)
+        let events = AsyncStream<KeychainEvent> { continuation in
+            continuation.onTermination = { _ in watch.cancel() }
+            BlockingThread.start {
+                watch.run { continuation.yield($0) }
+                continuation.finish()
+            }
+        }
         let item = try add("a")
         for await event in events where event.kind != .pinBlocked {
             #expect(event.kind == .add)

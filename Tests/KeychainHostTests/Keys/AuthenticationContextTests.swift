@@ -171,7 +171,7 @@ import VirtualCard
         _ = try a.key("9A").sign(AuthenticationContext(prompter: first))
         _ = try b.key("9A").sign(AuthenticationContext(prompter: second))
         #expect(first.requests.count == 1 && second.requests.count == 1)
-        try a.token.lock()
+        try a.token.reset()
         _ = try a.key("9A").sign(AuthenticationContext(prompter: first))
         #expect(first.requests.count == 2)
     }
@@ -186,10 +186,10 @@ import VirtualCard
         desk.reader.resetByAnotherClient()
         #expect(try !desk.token.isUnlocked())
         try desk.token.verifyPIN(authentication: .owner)
-        try desk.token.lock()
+        try desk.token.reset()
         #expect(try !desk.token.isUnlocked())
         let empty = Desk(VirtualReader()).token
         #expect(throws: KeychainError(.noSuchKeychain)) { try empty.isUnlocked() }
-        #expect(throws: KeychainError(.noSuchKeychain)) { try empty.lock() }
+        #expect(throws: KeychainError(.noSuchKeychain)) { try empty.reset() }
     }
 }

@@ -40,7 +40,7 @@ import VirtualCard
         #expect(try local.keychain.cardBindings() == [binding])
         // Another program, and a card without a verified PIN.
         let reopened = try local.reopened()
-        try desk.token.lock()
+        try desk.token.reset()
         let person = TypesInTurn("123456")
         let isOpen = try reopened.unlock(
             with: [desk.token], use: "read it", authentication: AuthenticationContext(prompter: person))
@@ -160,7 +160,7 @@ import VirtualCard
     @Test func aWrongPINOpensNothingAndTheScriptHearsOfIt() throws {
         let desk = try desk()
         try local.keychain.bind(to: desk.token, authentication: .owner)
-        try desk.token.lock()
+        try desk.token.reset()
         let reopened = try local.reopened()
         let error = #expect(throws: KeychainError(.authFailed)) {
             try reopened.unlock(
@@ -262,7 +262,7 @@ import VirtualCard
         let desk = try desk()
         try local.add(try TestKey.named("anna").privateKey, [.label: "mine"])
         try local.keychain.bind(to: desk.token, authentication: .owner)
-        try desk.token.lock()
+        try desk.token.reset()
         let key = try #require(try local.reopened().keys(.name("mine")).first)
         let person = TypesInTurn("123456")
         _ = try key.sign(AuthenticationContext(prompter: person, cards: [desk.token]))
@@ -291,7 +291,7 @@ import VirtualCard
     @Test func thePasswordOfTheContextComesBeforeTheCardsPIN() throws {
         let desk = try desk()
         try local.keychain.bind(to: desk.token, authentication: .owner)
-        try desk.token.lock()
+        try desk.token.reset()
         let before = desk.pinsSent
         let person = TypesInTurn("123456", "123456")
         let context = AuthenticationContext(prompter: person, cards: [desk.token])
@@ -311,7 +311,7 @@ import VirtualCard
     @Test func aWrongPINOfTheContextEndsTheUnlocking() throws {
         let desk = try desk()
         try local.keychain.bind(to: desk.token, authentication: .owner)
-        try desk.token.lock()
+        try desk.token.reset()
         let person = TypesInTurn("correct")
         let context = AuthenticationContext(prompter: person, cards: [desk.token])
         context.setCredential(.of("000000"), .pin)
@@ -325,7 +325,7 @@ import VirtualCard
     @Test func thePINOfTheContextOpensWhatItsCardIsBoundTo() throws {
         let desk = try desk()
         try local.keychain.bind(to: desk.token, authentication: .owner)
-        try desk.token.lock()
+        try desk.token.reset()
         let context = AuthenticationContext(cards: [desk.token])
         context.setCredential(.of("123456"), .pin)
         let reopened = try local.reopened()
@@ -336,7 +336,7 @@ import VirtualCard
     @Test func aScriptWithAWrongPINIsNotAskedForThePassword() throws {
         let desk = try desk()
         try local.keychain.bind(to: desk.token, authentication: .owner)
-        try desk.token.lock()
+        try desk.token.reset()
         let script = AnswersByScript("000000", "correct")
         let error = #expect(throws: KeychainError(.authFailed)) {
             try local.reopened().unlock(
@@ -349,12 +349,25 @@ import VirtualCard
     @Test func whoGivesUpAtThePINIsNotAskedForThePassword() throws {
         let desk = try desk()
         try local.keychain.bind(to: desk.token, authentication: .owner)
-        try desk.token.lock()
+        try desk.token.reset()
         let person = TypesInTurn()
         #expect(throws: KeychainError(.userCanceled)) {
             try local.reopened().unlock(
                 use: "read", authentication: AuthenticationContext(prompter: person, cards: [desk.token]))
         }
         #expect(person.requests.count == 1)
+    }
+}
+
+extension LocalKeychain {
+    /// Unlocks with the first bound card that is in one of the readers; false where none of them is in.
+    func unlock(
+        with tokens: [TokenKeychain], use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Bool {
+        guard let key = try boundKey(with: tokens, use: use, afresh: false, authentication: authentication) else {
+            return false
+        }
+        try unlock(key: key)
+        return true
     }
 }

@@ -71,7 +71,7 @@ import VirtualCard
         #expect(binding.proof?.object.rawValue == "9E")
         #expect(binding.proof?.canBeChallenged == true)
         #expect(try local.reopened().cardBindings() == [binding])
-        try desk.token.lock()
+        try desk.token.reset()
         desk.reader.clearLog()
         #expect(try unlock(with: [desk.token], TypesInTurn("123456")))
         let uses = desk.reader.log.filter { $0.ins == 0x87 && !$0.isContinuation || $0.ins == 0x20 && $0.dataCount > 0 }
@@ -84,7 +84,7 @@ import VirtualCard
         let desk = try Desk(card())
         try local.keychain.bind(to: desk.token, authentication: .owner)
         let clone = try Desk(card().clone(), reader: "Other Reader")
-        try desk.token.lock()
+        try desk.token.reset()
         #expect(try unlock(with: [clone.token, desk.token], TypesInTurn("123456")))
         #expect(clone.pinsSent == 0)
     }
@@ -118,7 +118,7 @@ import VirtualCard
         let binding = try local.keychain.bind(to: desk.token, authentication: .owner)
         #expect(binding.proof?.object.rawValue == "9A")
         #expect(binding.proof?.canBeChallenged == false)
-        try desk.token.lock()
+        try desk.token.reset()
         desk.reader.clearLog()
         #expect(try unlock(with: [desk.token], TypesInTurn("123456")))
         #expect(desk.keyUses == 1)
@@ -147,14 +147,14 @@ import VirtualCard
         let desk = try Desk(card)
         let binding = try local.keychain.bind(to: desk.token, authentication: .owner)
         #expect(binding.proof?.canBeChallenged == false)
-        try desk.token.lock()
+        try desk.token.reset()
         #expect(try unlock(with: [desk.token], TypesInTurn("123456")))
     }
 
     @Test func aCardWithNeitherKeyOpensItAsBefore() throws {
         let desk = try Desk(card(slots: [.keyManagement]))
         #expect(try local.keychain.bind(to: desk.token, authentication: .owner).proof == nil)
-        try desk.token.lock()
+        try desk.token.reset()
         #expect(try unlock(with: [desk.token], TypesInTurn("123456")))
     }
 
@@ -187,7 +187,7 @@ import VirtualCard
         chmod(path, mode)
         let old = try LocalKeychain.open(path)
         try old.checkCardBindings()
-        try desk.token.lock()
+        try desk.token.reset()
         #expect(try unlock(with: [desk.token], TypesInTurn("123456"), old))
         #expect(try old.items(matching: Query(.genericPassword)).found.count == 1)
         let layout = try Database(path: path, access: .readOnly, busyTimeout: 0).value("PRAGMA user_version").integer

@@ -80,8 +80,7 @@ import VirtualCard
         local.keychain.lock()
         #expect(try read(items[0], context) == "s3cret")
         #expect(person.requests.count == 3)
-        context.forgetPresence()
-        #expect(try read(items[0], context) == "s3cret")
+        #expect(try read(items[0], AuthenticationContext(prompter: person).rememberingPresence()) == "s3cret")
         #expect(person.requests.count == 4)
     }
 

@@ -183,7 +183,7 @@ import TokenKit
         let message = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 37) }
         for count in [14, 32, 200] {
             let key = try SymmetricKey.generate(.hmac, bits: count * 8)
-            let hex = Hex.encode(try key.externalRepresentation().copiedBytes)
+            let hex = Hex.encode(try key.material(use: "use it", authentication: .nobody).copiedBytes)
             let options = ["-macopt", "hexkey:\(hex)", "-binary"]
             let result = try Program.run(
                 ["openssl", "dgst", "-\(digest.rawValue)", "-mac", "HMAC"] + options, input: message)

@@ -1,3 +1,4 @@
+import ItemDictionaries
 import SecureBytes
 import Synchronization
 import SystemCrypto
@@ -61,6 +62,21 @@ extension KeychainKey {
         _ peer: [UInt8], _ algorithm: KeyAlgorithm, _ parameters: KeyExchangeParameters = .init()
     ) throws -> [UInt8] {
         try keyExchange(with: peer, using: algorithm, parameters, use: "agree", authentication: .owner).copiedBytes
+    }
+}
+
+extension LocalKeychain {
+    /// The bytes of a key as SecItem gives them: PKCS#1, X9.63, or those of a symmetric key.
+    func externalRepresentation(
+        of key: Item, authentication: AuthenticationContext = AuthenticationContext()
+    ) throws(KeychainError) -> Secret {
+        let session = KeychainSession(searchList: SearchList(locals: [self]), authentication: authentication)
+        let query: ItemDictionary = ["v_PersistentRef": .data(key.reference.encoded()), "r_Data": .bool(true)]
+        switch try session.copyMatching(query).found {
+        case .secret(let shared)?: return shared.secret.clone()
+        case .data(let bytes)?: return Secret(copying: bytes.span)
+        default: throw KeychainError(.internal)
+        }
     }
 }
 

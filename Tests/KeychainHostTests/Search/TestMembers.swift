@@ -1,7 +1,8 @@
-import KeychainHost
 import KeychainModel
 import SecureBytes
 import SystemCrypto
+
+@testable import KeychainHost
 
 /// A keychain that fails whenever it is searched.
 struct AlwaysFails: Keychain {
@@ -11,9 +12,7 @@ struct AlwaysFails: Keychain {
 
     func items(matching query: ResolvedQuery) throws(KeychainError) -> Outcome<[Item]> { throw KeychainError(code) }
     func missing(_ error: KeychainError) -> Missing { Missing(.unreadableKeychain, in: .file, of: name, error) }
-    var status: KeychainStatus { [] }
     var isLocked: Bool { false }
-    func triesLeft() -> Int? { nil }
     func reasonToSkip(_ query: Query) -> String? { nil }
     func plan(for query: Query) -> [String] { [] }
     func isIdentified(by identifier: KeychainIdentifier) -> Bool { false }
@@ -58,5 +57,25 @@ extension SearchList {
 
     func identities(_ attributes: Attributes = [:], limit: Query.Limit = .all) throws -> [Identity] {
         try identities(matching: Query(.identity, attributes, limit: limit)).found
+    }
+}
+
+extension SearchList {
+    /// Changes all items a query finds, or none of them, and returns their number.
+    @discardableResult
+    func update(
+        matching query: Query, to changes: ItemChanges, for client: SearchClient = SearchClient(),
+        authentication: AuthenticationContext = AuthenticationContext()
+    ) throws(KeychainError) -> Int {
+        try Self.change([(.update(query, changes), self)], for: client, authentication: authentication)
+            .reduce(0) { $0 + $1.count }
+    }
+
+    /// Deletes all items a query finds, or none of them, and returns their number.
+    @discardableResult
+    func delete(
+        matching query: Query, for client: SearchClient = SearchClient(), sharedWith others: SearchList? = nil
+    ) throws(KeychainError) -> Int {
+        try Self.change([(.delete(query), self)], for: client, sharedWith: others).reduce(0) { $0 + $1.count }
     }
 }

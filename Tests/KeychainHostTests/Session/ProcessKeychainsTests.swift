@@ -3,6 +3,7 @@ import HostAPI
 import ItemDictionaries
 import PIVDriver
 import Platform
+import SecureBytes
 import Synchronization
 import TestSupport
 import Testing
@@ -159,7 +160,8 @@ import VirtualCard
             searchList: try process.present(cards: false).searchList,
             authentication: process.authentication(person))
         let item = try #require(try session.searchList.items(matching: Query(.genericPassword)).found.first)
-        #expect(try session.secret(of: item, use: "read it")?.copiedBytes == Array("s3cret".utf8))
+        let secret = try session.host.secret(of: item.reference, RequestContext(purpose: "read it"))
+        #expect(secret?.secret.copiedBytes == Array("s3cret".utf8))
         #expect(person.requests.map(\.purpose) == [.pin])
     }
 

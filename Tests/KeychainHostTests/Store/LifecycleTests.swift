@@ -1,4 +1,5 @@
 import Foundation
+import KeychainCalls
 import TestSupport
 import Testing
 import TokenKit
@@ -28,7 +29,8 @@ import TokenKit
         let test = try TestKeychain()
         test.keychain.lock()
         #expect(throws: KeychainError(.authFailed)) {
-            try test.keychain.unlock(authentication: AuthenticationContext())
+            let session = KeychainSession(searchList: SearchList(locals: [test.keychain]))
+            try KeychainCaller(session.host).unlock(test.path, password: nil)
         }
         #expect(throws: KeychainError(.authFailed)) { try test.keychain.unlock(password: .of("wrong")) }
         #expect(test.keychain.isLocked)
@@ -38,13 +40,14 @@ import TokenKit
 
     @Test func onlyAKeychainIsValid() throws {
         let test = try TestKeychain()
-        #expect(LocalKeychain.isValid(at: test.path))
-        #expect(!LocalKeychain.isValid(at: test.folder.path("never-created")))
-        #expect(!LocalKeychain.isValid(at: try test.folder.write("other", "no keychain")))
+        func isValid(_ path: String) -> Bool { (try? LocalKeychain.open(path)) != nil }
+        #expect(isValid(test.path))
+        #expect(!isValid(test.folder.path("never-created")))
+        #expect(!isValid(try test.folder.write("other", "no keychain")))
         #expect(test.keychain.isValid)
         try test.keychain.delete()
         #expect(!test.keychain.isValid)
-        #expect(!LocalKeychain.isValid(at: test.path))
+        #expect(!isValid(test.path))
     }
 
     // MARK: Closing

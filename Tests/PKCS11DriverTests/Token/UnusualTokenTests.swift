@@ -1,6 +1,5 @@
 import CryptokiNames
 import HostAPI
-import KeychainHost
 import KeychainModel
 import PKCS11Driver
 import SecureBytes
@@ -8,6 +7,8 @@ import Synchronization
 import SystemCrypto
 import Testing
 import TokenKit
+
+@testable import KeychainHost
 
 /// Unusual tokens: with their own PIN pad, with PINs that cannot be used any more, without a name.
 @Suite struct UnusualTokenTests {
