@@ -5,14 +5,9 @@ internal import TokenKit
 
 /// Turns what a driver read from a card into keychain items.
 struct TokenItems {
-    private let identity: TokenIdentity
-    private let name: String
-
-    /// - Parameter name: the name of the keychain that has them.
-    init(identity: TokenIdentity, name: String) {
-        self.identity = identity
-        self.name = name
-    }
+    let identity: TokenIdentity
+    /// The name of the keychain that has them.
+    let name: String
 
     private var keychain: KeychainIdentifier { KeychainIdentifier(rawValue: identity.id.description) }
 

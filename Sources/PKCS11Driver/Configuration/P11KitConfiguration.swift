@@ -7,8 +7,8 @@ internal import TokenKit
 /// `NAME.module` of the user, of the system and of packages. The first file that has a field sets it.
 public struct P11KitConfiguration: Sendable {
     /// The program's name in `enable-in` and `disable-in`.
-    private let program: String
-    private let folders: Folders
+    let program: String
+    let folders: Folders
 
     /// The folders of the files.
     public struct Folders: Hashable, Sendable {
@@ -41,11 +41,6 @@ public struct P11KitConfiguration: Sendable {
                 "."
             #endif
         }
-    }
-
-    public init(program: String, folders: Folders) {
-        self.program = program
-        self.folders = folders
     }
 
     /// The modules by descending priority, then by name, each file once; and the reasons for which others are left out.
