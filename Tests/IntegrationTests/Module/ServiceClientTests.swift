@@ -1,7 +1,6 @@
 import Foundation
 import HostAPI
 import HostConnection
-import KeychainHost
 import KeychainModel
 import SecureBytes
 import Synchronization
@@ -62,7 +61,7 @@ import VirtualCard
             let context = RequestContext(purpose: "sign a letter", questions: .byClient)
             let signature = try service.perform(request, context).secret.copied()
             let key = try #require(identity.certificate.certificate?.publicKey)
-            #expect(try key.verify(signature, of: digest, using: .signature(.ecdsa(.sha256))))
+            #expect(try key.verify(signature, digest: digest, using: .ecdsa(.sha256)))
         }
         #expect(person.asked.withLock { $0.map(\.use) } == ["sign a letter with key 9A"])
     }
