@@ -104,7 +104,8 @@ extension Host: InProcessHost {
     package func state(of place: String) throws(KeychainError) -> any PlaceState { try placeTable.place(at: place) }
 
     package func end() {
-        requests.cancelAll()
+        requests.end()
+        contexts.endAll()
         placeTable.letGo()
         keychains.letGo()
     }

@@ -55,5 +55,7 @@ final class AuthenticationTable: Sendable {
         }
     }
 
+    func endAll() { entries.withLock { $0 = [:] } }
+
     func end(_ number: AuthenticationNumber) { entries.withLock { $0[number] = nil } }
 }

@@ -6,7 +6,8 @@ internal import Synchronization
 /// The subscriptions to events of one client.
 final class EventSubscriptions: Sendable {
     private struct State {
-        var lastNumber: UInt64 = 0
+        /// Begins anywhere, so that a position of a host that has ended is of no subscription here.
+        var lastNumber = UInt64.random(in: 0...UInt64.max / 2)
         var subscriptions: [UInt64: EventSubscription] = [:]
     }
 

@@ -17,7 +17,7 @@ public final class Host: KeychainService {
     /// Asks where a request leaves questions to its client.
     private let clientPrompter: any Prompter
     let requests = RequestTable()
-    private let contexts = AuthenticationTable()
+    let contexts = AuthenticationTable()
     private let subscriptions: EventSubscriptions
     let placeTable: PlaceTable
     /// Reports the events of readers until its monitor is cancelled, on the thread of the request.

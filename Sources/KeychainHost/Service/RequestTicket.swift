@@ -52,32 +52,45 @@ final class RequestTicket: Sendable {
 
 /// The requests of a client that are under way.
 final class RequestTable: Sendable {
-    private let entries = Mutex<[(number: RequestNumber?, ticket: RequestTicket)]>([])
+    private struct State {
+        var entries: [(number: RequestNumber?, ticket: RequestTicket)] = []
+        var hasEnded = false
+    }
+
+    private let state = Mutex(State())
 
     /// Answers a request. Of several requests with one number, only the last can be cancelled.
     func run<Result: Sendable>(
         _ context: RequestContext, _ body: (RequestTicket) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
         let ticket = RequestTicket(context)
-        entries.withLock { $0.append((context.number, ticket)) }
-        defer { entries.withLock { $0.removeAll { $0.ticket === ticket } } }
+        let isLate = state.withLock { state in
+            state.entries.append((context.number, ticket))
+            return state.hasEnded
+        }
+        defer { state.withLock { $0.entries.removeAll { $0.ticket === ticket } } }
+        if isLate { ticket.cancel() }
         try ticket.check()
         return try body(ticket)
     }
 
-    var count: Int { entries.withLock(\.count) }
+    var count: Int { state.withLock(\.entries.count) }
 
     func cancel(_ number: RequestNumber) {
-        entries.withLock { $0.last { $0.number == number } }?.ticket.cancel()
+        state.withLock { $0.entries.last { $0.number == number } }?.ticket.cancel()
     }
 
-    /// Cancels all requests, whose client has gone.
-    func cancelAll() {
-        for entry in entries.withLock(\.self) { entry.ticket.cancel() }
+    /// Cancels all requests, also those that begin later: their client has gone.
+    func end() {
+        let entries = state.withLock { state in
+            state.hasEnded = true
+            return state.entries
+        }
+        for entry in entries { entry.ticket.cancel() }
     }
 }
 
-/// Asks on behalf of a request, until the request is cancelled or its time is over.
+/// Asks on behalf of a request. No question is begun, and no answer is used, once the request is cancelled or its time is over.
 struct TicketPrompter: Prompter {
     let ticket: RequestTicket
     let prompter: any Prompter
@@ -104,7 +117,9 @@ struct TicketPrompter: Prompter {
 
     func confirm(_ question: String) throws(KeychainError) -> Bool {
         try ticket.check()
-        return try prompter.confirm(question)
+        let agrees = try prompter.confirm(question)
+        try ticket.check()
+        return agrees
     }
 
     func tell(_ message: String) { prompter.tell(message) }
