@@ -36,8 +36,10 @@ final class Client: Sendable {
         while true {
             let count = unsafe poll(&watched, 2, -1)
             if count < 0, errno == EINTR { continue }
-            guard count > 0, watched[1].revents == 0, let connection = first.receiveConnection() else { break }
-            begin(connection)
+            guard count > 0, watched[1].revents == 0 else { break }
+            let handedIn = first.receiveConnection()
+            if case .end = handedIn { break }
+            if case .connection(let connection) = handedIn { begin(connection) }
         }
         end()
     }

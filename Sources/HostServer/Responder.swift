@@ -86,6 +86,8 @@ struct QuestionLine: Sendable {
     let number: UInt32
     let heartbeat: Heartbeat
 
+    private static let longestReply = 64 << 10
+
     /// A prompter that asks the client whose request the thread answers.
     static func prompter(_ abilities: PromptAbilities) -> ClientPrompter {
         ClientPrompter(abilities) { question throws(KeychainError) in
@@ -103,13 +105,15 @@ struct QuestionLine: Sendable {
         defer { heartbeat.begin(connection, number) }
         let asked = question.message()
         if connection.sendMessage(.question, number: number, asked.bytes, asked.lane),
-            let message = connection.receiveMessage(upTo: FrameHeader.maximumFields), message.kind == .reply,
-            message.number == number
+            let frame = connection.receive(admitting: { header, _ in
+                header.kind == .reply && header.number == number
+                    && header.fieldCount + header.secretCount <= QuestionLine.longestReply
+            })
         {
-            let fields = message.fields
-            if let reply = try? HostReply(parsing: fields, lane: message.takeSecrets()) { return reply }
+            let fields = frame.fields
+            if let reply = try? HostReply(parsing: fields, lane: frame.takeSecrets()) { return reply }
         }
-        // What else the client sends cannot be told from its next request.
+        // The rest of a false reply would be taken for the next request.
         connection.shutDown()
         throw KeychainError(.userCanceled, "the program that was to ask has ended")
     }

@@ -3,11 +3,17 @@ internal import Wire
 
 // Further connections of a client, whose other ends it hands in over its first one: unix(7), SCM_RIGHTS.
 extension FrameSocket {
+    /// What came over the first connection of a client.
+    package enum HandedIn {
+        case connection(FrameSocket)
+        /// A connection for which this process had no descriptor left. The client finds it closed.
+        case none
+        /// The end of the client, or something else than a connection. A part of a message counts as such: whole ones arrive at once.
+        case end
+    }
+
     /// The further connection that the client hands in, which must be there.
-    ///
-    /// - Returns: nil where the other side is gone, or sent something else. A partial message counts as such: whole ones arrive
-    ///   at once.
-    package func receiveConnection() -> FrameSocket? {
+    package func receiveConnection() -> HandedIn {
         var bytes = [UInt8](repeating: 0, count: FrameHeader.byteCount)
         // The header and one descriptor: CMSG_SPACE(sizeof(int)).
         var control = [UInt64](repeating: 0, count: 3)
@@ -29,12 +35,12 @@ extension FrameSocket {
             }
         }
         guard count == bytes.count, let header = try? FrameHeader(parsing: bytes), header.kind == .connection,
-            header.number == 0, header.fieldCount == 0, header.secretCount == 0, descriptors.count == 1
+            header.number == 0, header.fieldCount == 0, header.secretCount == 0, descriptors.count <= 1
         else {
             for descriptor in descriptors { close(descriptor) }
-            return nil
+            return .end
         }
-        return FrameSocket(descriptors[0])
+        return descriptors.first.map { .connection(FrameSocket($0)) } ?? .none
     }
 
     /// Makes a further connection, whose other end the host serves from now on.
@@ -65,9 +71,11 @@ extension FrameSocket {
                     unsafe message.msg_iovlen = 1
                     unsafe message.msg_control = control.baseAddress
                     unsafe message.msg_controllen = control.count
+                    let deadline = FrameSocket.deadline
                     while true {
-                        let count = unsafe sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
+                        let count = unsafe sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
                         if count < 0, errno == EINTR { continue }
+                        if count < 0, errno == EAGAIN, wait(Int16(POLLOUT), until: deadline) { continue }
                         return count == bytes.count
                     }
                 }

@@ -46,7 +46,7 @@ extension FrameSocket {
                 return nil
             }
             let header = frame.header
-            fields = fields.isEmpty ? frame.fields : fields + frame.fields
+            fields += frame.fields
             guard header.kind == .part else {
                 return Message(
                     kind: header.kind, number: header.number, fields: fields, secrets: frame.takeSecrets(),

@@ -9,7 +9,7 @@ internal import Platform
 internal import TokenKit
 internal import Wire
 
-// The host of cards and keychains for programs that use them by PKCS #11.
+// The host of cards and keychains, for PKCS #11 modules and for programs that ask its face.
 //
 //   tokenkitd            serves the programs of the session, over the socket that the service manager hands in, or else one that
 //                        it makes in $XDG_RUNTIME_DIR/tokenkit
