@@ -114,10 +114,11 @@ static int is_far(int64_t deadline) { return deadline - tokenkit_now() > (tokenk
 static int32_t await(int descriptor, short events, int64_t deadline) {
     struct pollfd awaited = {.fd = descriptor, .events = events};
     for (;;) {
+        /* A program that was stopped beyond the deadline finds what has come meanwhile. */
         int64_t remaining = deadline - tokenkit_now();
-        if (remaining <= 0) return tokenkit_timed_out;
-        int ready = poll(&awaited, 1, remaining);
+        int ready = poll(&awaited, 1, remaining > 0 ? remaining : 0);
         if (ready > 0) return 0;
+        if (ready == 0 && remaining <= 0) return tokenkit_timed_out;
         if (ready < 0 && errno != EINTR) return -errno;
     }
 }

@@ -86,7 +86,7 @@ enum BegunSignature {
 }
 
 extension tokenkit_signature {
-    /// Whether a call is held that its session may still need: not one of an earlier initialisation, or of a host that is gone.
+    /// Whether a call is held that its session may still need: not one of an earlier initialisation, or of a former host.
     fileprivate func isHeld(_ initialisation: UInt64) -> Bool {
         is_held != 0 && self.initialisation == initialisation && Host.number == host
     }

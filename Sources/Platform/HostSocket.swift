@@ -89,7 +89,10 @@ package enum HostSocket {
     }
 
     private static func listener(_ address: inout sockaddr_un) -> Listener {
-        guard let connected = connected(&address) else { return errno == EAGAIN ? .overloaded : .none }
+        guard let connected = connected(&address) else {
+            // Without a descriptor nothing is known of the socket, which must not be removed then.
+            return [EAGAIN, EMFILE, ENFILE, ENOMEM].contains(errno) ? .overloaded : .none
+        }
         close(connected.descriptor)
         return .process(connected.process)
     }
