@@ -7,43 +7,43 @@ internal import Synchronization
 internal import Wire
 internal import WireTransport
 
-/// A client of a host behind a socket. Requests of several threads have a connection each, which later requests use again. The host ends
-/// the client's state with the client's last reference.
+/// A client of a host behind a socket. Requests of several threads have a connection each, which later requests use again.
+///
+/// Where the host ends, the requests that are under way fail, or else the next one: the client's state has gone, as subscriptions and
+/// keychains that it opened by path. Further requests go to the host that is there by then. A host ends the client's state with the client's
+/// last reference.
 package final class SocketClient: Sendable {
-    private let first: FrameSocket
+    private let connect: @Sendable () throws(KeychainError) -> Int32
+    private let hello: ServiceHello
     private let prompter: any Prompter
-    private let idle = Mutex<[FrameSocket]>([])
+    private let state = Mutex<State?>(nil)
+    /// Held by the thread that connects.
+    private let connecting = Mutex(())
     private let lastNumber = Atomic<UInt32>(0)
+
+    /// The connections to a host that serves the client.
+    private struct State {
+        let first: FrameSocket
+        var idle: [FrameSocket] = []
+    }
 
     /// Seconds in which a host that is alive says something.
     private static let patience = 25
 
-    /// Introduces a client to the host at the other end of a socket, which the client takes over.
+    /// Introduces a client to a host.
     ///
     /// - Parameters:
     ///   - prompter: asks where a request leaves questions to the client.
     ///   - environment: variables for the host, each as `NAME=value`.
+    ///   - connect: connects to the host; the client takes the socket over. It is called again once a host has ended.
     /// - Throws: `errSecNotAvailable` where the host does not serve the client.
     package init(
-        _ descriptor: Int32, prompter: any Prompter, environment: [[UInt8]]
+        prompter: any Prompter, environment: [[UInt8]], connect: @escaping @Sendable () throws(KeychainError) -> Int32
     ) throws(KeychainError) {
-        first = FrameSocket(descriptor)
+        self.connect = connect
         self.prompter = prompter
-        let hello = ServiceHello(abilities: PromptAbilities(of: prompter), environment: environment)
-        guard first.send(.serviceHello, number: 0, hello.encoded(), Secret(capacity: 0) { _ in }),
-            let answer = first.receive(by: SocketClient.deadline), answer.header.kind == .hello,
-            let decision = try? HelloAnswer(parsing: answer.fields)
-        else { throw SocketClient.ended }
-        switch decision {
-        case .served: break
-        case .otherVersion:
-            throw KeychainError(
-                .notAvailable, "the host of the keychains is of another version (tokenctl host stop, and try again)")
-        case .otherEnvironment:
-            throw KeychainError(
-                .notAvailable, "the host of the keychains serves other folders, or another card service")
-        case .busy: throw KeychainError(.notAvailable, "the host of the keychains has all the clients that it serves")
-        }
+        hello = ServiceHello(abilities: PromptAbilities(of: prompter), environment: environment)
+        _ = try served()
     }
 
     /// Introduces a client to the host that the programs of a session share.
@@ -52,13 +52,13 @@ package final class SocketClient: Sendable {
     package convenience init(
         in runtime: String, prompter: any Prompter, environment: [[UInt8]]
     ) throws(KeychainError) {
-        guard let descriptor = HostSocket.connect(in: runtime) else {
-            throw KeychainError(.notAvailable, "the session has no host (tokenctl host start)")
+        try self.init(prompter: prompter, environment: environment) { () throws(KeychainError) in
+            if let descriptor = HostSocket.connect(in: runtime) { return descriptor }
+            throw KeychainError(.notAvailable, "the session has no host that answers (tokenctl host start)")
         }
-        try self.init(descriptor, prompter: prompter, environment: environment)
     }
 
-    deinit { first.shutDown() }
+    deinit { state.withLock { $0?.first.shutDown() } }
 
     /// The face of the host.
     package var service: any KeychainService {
@@ -75,9 +75,20 @@ package final class SocketClient: Sendable {
         .notAvailable, "the host of the keychains has ended, or does not answer (try again)")
 
     private func exchange(_ request: MessageWriter) throws(KeychainError) -> HostAnswer {
-        let connection = try takeConnection()
+        let first = try served()
+        do throws(KeychainError) {
+            return try exchange(request, over: try connection(of: first), of: first)
+        } catch {
+            if first.isClosed { forget(first) }
+            throw error
+        }
+    }
+
+    private func exchange(
+        _ request: MessageWriter, over connection: FrameSocket, of first: FrameSocket
+    ) throws(KeychainError) -> HostAnswer {
+        // A connection on which the answer may still come is not given back: it is closed with its last reference.
         let number = nextNumber
-        // A connection with a part of another exchange on it is not used again: it is closed with its last reference.
         guard connection.sendMessage(.request, number: number, request.bytes, request.lane) else {
             throw SocketClient.ended
         }
@@ -94,7 +105,7 @@ package final class SocketClient: Sendable {
                 continue
             case .answer:
                 guard let answer = try? HostAnswer(parsing: fields, lane: message.takeSecrets()) else { break }
-                idle.withLock { $0.append(connection) }
+                giveBack(connection, of: first)
                 return answer
             case .hello, .serviceHello, .connection, .request, .reply, .cancellation, .part: break
             }
@@ -103,24 +114,72 @@ package final class SocketClient: Sendable {
         throw SocketClient.ended
     }
 
-    private func takeConnection() throws(KeychainError) -> FrameSocket {
-        if let connection = idle.withLock({ $0.popLast() }) { return connection }
-        guard let connection = first.makeConnection() else { throw SocketClient.ended }
-        return connection
-    }
-
     /// Cancels a request that is under way on another connection, and returns once the host knows. A host that is gone has cancelled all
     /// requests.
     private func cancel(_ request: RequestNumber) {
-        guard let connection = try? takeConnection() else { return }
+        guard let first = state.withLock({ $0?.first }), let connection = try? connection(of: first) else { return }
         let number = nextNumber
         if connection.send(.cancellation, number: number, request.encoded(), Secret(capacity: 0) { _ in }),
             let answer = connection.receive(by: SocketClient.deadline), answer.header.kind == .answer,
             answer.header.number == number
         {
-            idle.withLock { $0.append(connection) }
+            giveBack(connection, of: first)
         }
     }
 
     private var nextNumber: UInt32 { lastNumber.wrappingAdd(1, ordering: .relaxed).newValue }
+
+    // MARK: Connections
+
+    /// The first connection to a host that serves the client: the present one, or else another host's.
+    private func served() throws(KeychainError) -> FrameSocket {
+        try connecting.withLock { _ throws(KeychainError) in
+            if let present = state.withLock({ $0?.first }) {
+                guard present.isClosed else { return present }
+                forget(present)
+                throw SocketClient.ended
+            }
+            let first = try introduce()
+            state.withLock { $0 = State(first: first) }
+            return first
+        }
+    }
+
+    private func introduce() throws(KeychainError) -> FrameSocket {
+        let first = FrameSocket(try connect())
+        guard first.send(.serviceHello, number: 0, hello.encoded(), Secret(capacity: 0) { _ in }),
+            let answer = first.receive(by: SocketClient.deadline), answer.header.kind == .hello,
+            let decision = try? HelloAnswer(parsing: answer.fields)
+        else { throw SocketClient.ended }
+        switch decision {
+        case .served: return first
+        case .otherVersion:
+            throw KeychainError(
+                .notAvailable, "the host of the keychains is of another version (tokenctl host stop, and try again)")
+        case .otherEnvironment:
+            throw KeychainError(
+                .notAvailable, "the host of the keychains serves other folders, or another card service")
+        case .busy:
+            throw KeychainError(.notAvailable, "the host of the keychains has all the clients that it serves")
+        }
+    }
+
+    private func connection(of first: FrameSocket) throws(KeychainError) -> FrameSocket {
+        let idle = state.withLock { state in state?.first === first ? state?.idle.popLast() : nil }
+        guard let connection = idle ?? first.makeConnection() else { throw SocketClient.ended }
+        return connection
+    }
+
+    private func giveBack(_ connection: FrameSocket, of first: FrameSocket) {
+        state.withLock { state in
+            if state?.first === first { state?.idle.append(connection) }
+        }
+    }
+
+    /// Drops the connections to a host that has ended.
+    private func forget(_ first: FrameSocket) {
+        state.withLock { state in
+            if state?.first === first { state = nil }
+        }
+    }
 }

@@ -21,10 +21,17 @@ package final class FrameSocket: Sendable {
 
     deinit { close(descriptor) }
 
+    /// Whether the other side has closed the connection.
+    package var isClosed: Bool {
+        var byte: UInt8 = 0
+        let count = unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+        return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
+    }
+
     /// Ends the connection for both sides, and all waits for it.
     package func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-    /// The bytes that came between two others.
+    /// A header with what it announces.
     package struct Frame: ~Copyable {
         package let header: FrameHeader
         package let fields: [UInt8]
@@ -75,10 +82,10 @@ package final class FrameSocket: Sendable {
         } while ContinuousClock.now < end
     }
 
-    private static var deadline: ContinuousClock.Instant { .now + .seconds(patience) }
+    static var deadline: ContinuousClock.Instant { .now + .seconds(patience) }
 
     /// Waits until there is something to read, or room to send; for ever without a deadline.
-    private func wait(_ events: Int16, until deadline: ContinuousClock.Instant?) -> Bool {
+    func wait(_ events: Int16, until deadline: ContinuousClock.Instant?) -> Bool {
         while true {
             var timeout: Int32 = -1
             if let deadline {

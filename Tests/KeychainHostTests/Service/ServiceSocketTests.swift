@@ -88,18 +88,16 @@ import WireTransport
     }
 
     private static let falseParts: [[FrameHeader]] = [
-        // Another request's part, a part without fields, one with secrets, and parts beyond the maximum.
-        [
-            FrameHeader(.part, number: 1, fieldCount: 4, secretCount: 0),
-            FrameHeader(.request, number: 2, fieldCount: 4, secretCount: 0),
-        ],
-        [FrameHeader(.part, number: 1, fieldCount: 0, secretCount: 0)],
-        [FrameHeader(.part, number: 1, fieldCount: 4, secretCount: 4)],
-        [
-            FrameHeader(.part, number: 1, fieldCount: 90, secretCount: 0),
-            FrameHeader(.request, number: 1, fieldCount: 11, secretCount: 0),
-        ],
+        // Another request's part, a part without fields, one with secrets, and parts beyond the maximum. What follows would end a message.
+        [header(.part, 1, 4), header(.request, 2, 4)],
+        [header(.part, 1, 0), header(.request, 1, 4)],
+        [FrameHeader(.part, number: 1, fieldCount: 4, secretCount: 4), header(.request, 1, 4)],
+        [header(.part, 1, 90), header(.request, 1, 11)],
     ]
+
+    private static func header(_ kind: FrameHeader.Kind, _ number: UInt32, _ fieldCount: Int) -> FrameHeader {
+        FrameHeader(kind, number: number, fieldCount: fieldCount, secretCount: 0)
+    }
 
     @Test(arguments: falseParts) func partsThatFitNoMessageEndIt(headers: [FrameHeader]) throws {
         var ends: [Int32] = [-1, -1]
@@ -115,6 +113,7 @@ import WireTransport
         #expect(isNothing)
         // None of them still counts.
         for _ in 0..<4 { #expect(quota.take(.now)) }
+        #expect(!quota.take(.now))
     }
 
     // MARK: Clients that end, or lie
@@ -144,6 +143,12 @@ import WireTransport
         #expect(try stage.isSignature(try stage.sign()))
     }
 
+    @Test func aRequestThatIsReadAfterTheEndOfItsClientIsCancelled() throws {
+        let stage = try ServiceStage(.call)
+        stage.host.end()
+        #expect(throws: KeychainError(.userCanceled)) { try stage.host.places(RequestContext()) }
+    }
+
     @Test func theWaitsOfAClientThatEndsAreOver() throws {
         let stage = try ServiceStage(.call)
         let first = try connect(to: stage)
@@ -169,6 +174,7 @@ import WireTransport
     @Test(arguments: others) func whatIsNoRequestEndsItsConnectionAlone(kind: FrameHeader.Kind) throws {
         let stage = try ServiceStage(.call)
         let first = try connect(to: stage)
+        defer { first.shutDown() }
         let (one, other) = (try #require(first.makeConnection()), try #require(first.makeConnection()))
         #expect(send(kind, number: 1, [], over: one))
         let isOver = one.receive() == nil
@@ -210,10 +216,10 @@ import WireTransport
     @Test(arguments: refusals) func aRefusalSaysWhy(answer: HelloAnswer, words: String) throws {
         var ends: [Int32] = [-1, -1]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
-        let host = FrameSocket(ends[1])
+        let (end, host) = (End(ends[0]), FrameSocket(ends[1]))
         #expect(send(.hello, number: 0, answer.encoded(), over: host))
         do throws(KeychainError) {
-            _ = try SocketClient(ends[0], prompter: NoPrompter(), environment: [])
+            _ = try SocketClient(prompter: NoPrompter(), environment: []) { () throws(KeychainError) in try end.take() }
             Issue.record("it was served")
         } catch {
             #expect(error.code == .notAvailable)
@@ -221,9 +227,12 @@ import WireTransport
         }
     }
 
+    private static let done = HostAnswer.done.message().bytes
+
     /// What a host sends in place of an answer.
     private static let falseAnswers: [(FrameHeader.Kind, UInt32, [UInt8])] = [
-        (.answer, 1, [1, 2, 3]), (.answer, 2, []), (.request, 1, []), (.question, 1, [0xFF]), (.hello, 1, []),
+        (.answer, 1, [1, 2, 3]), (.answer, 2, done), (.answer, 0, done), (.request, 1, []), (.question, 1, [0xFF]),
+        (.hello, 1, []),
     ]
 
     @Test(arguments: falseAnswers)
@@ -240,25 +249,44 @@ import WireTransport
         for _ in 0..<2 { #expect(throws: KeychainError(.notAvailable)) { try client.service.places(RequestContext()) } }
     }
 
+    /// The client's end of a connection to a host that is not started again.
+    private final class End: Sendable {
+        private let descriptor: Mutex<Int32?>
+
+        init(_ descriptor: Int32) { self.descriptor = Mutex(descriptor) }
+
+        func take() throws(KeychainError) -> Int32 {
+            guard let descriptor = descriptor.withLock({ $0.take() }) else {
+                throw KeychainError(.notAvailable, "the session has no host")
+            }
+            return descriptor
+        }
+    }
+
     /// A client of a host that reads one request, and answers as `body` does.
     private func falseHost(
         _ body: @escaping @Sendable (FrameSocket) -> Void
     ) throws -> (client: SocketClient, first: FrameSocket) {
         var ends: [Int32] = [-1, -1]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
-        let first = FrameSocket(ends[1])
+        let (end, first) = (End(ends[0]), FrameSocket(ends[1]))
         #expect(send(.hello, number: 0, HelloAnswer.served(version: 1).encoded(), over: first))
         BlockingThread.start {
             _ = first.receive()
             var awaited = pollfd(fd: first.descriptor, events: Int16(POLLIN), revents: 0)
             _ = poll(&awaited, 1, -1)
-            guard let connection = first.receiveConnection(), connection.receiveMessage(upTo: 1 << 20) != nil else {
+            guard case .connection(let connection) = first.receiveConnection(),
+                connection.receiveMessage(upTo: 1 << 20) != nil
+            else {
                 return
             }
             body(connection)
             first.shutDown()
         }
-        return (try SocketClient(ends[0], prompter: NoPrompter(), environment: []), first)
+        return (
+            try SocketClient(prompter: NoPrompter(), environment: []) { () throws(KeychainError) in try end.take() },
+            first
+        )
     }
 
     @Test func manyThreadsAskAtOnce() throws {

@@ -25,7 +25,11 @@ enum ServiceRoute: String, Sendable, CaseIterable {
     /// Over sockets, as from another process.
     case socket
 
-    private static let heartbeat = Heartbeat()
+    private static let heartbeat = {
+        let heartbeat = Heartbeat()
+        heartbeat.start()
+        return heartbeat
+    }()
 
     /// The prompter through which the host's questions reach a client's person.
     func prompter(asking person: some Prompter) throws -> any Prompter {
@@ -54,14 +58,18 @@ enum ServiceRoute: String, Sendable, CaseIterable {
         case .call: return host
         case .message: return messageService(of: host)
         case .socket:
-            return try SocketClient(Self.serve(host), prompter: person, environment: []).service
+            return try SocketClient(prompter: person, environment: []) { () throws(KeychainError) in
+                try Self.serve(host)
+            }.service
         }
     }
 
     /// The client's end of a socket at which a host serves.
-    static func serve(_ host: Host) throws -> Int32 {
+    static func serve(_ host: Host) throws(KeychainError) -> Int32 {
         var ends: [Int32] = [-1, -1]
-        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else { throw SystemError() }
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else {
+            throw KeychainError(.internal, SystemError().reason)
+        }
         let served = FrameSocket(ends[1])
         let make = ClientMaker(module: { _, _ in Cryptoki(host) }, service: { _, _, _ in host })
         BlockingThread.start { Greeting.serve(served, heartbeat, make) }
