@@ -37,6 +37,18 @@ import Wire
         #expect((parsed.key, parsed.triesLeft) == ("k", 2))
     }
 
+    /// Found by fuzzing: milliseconds of some days were lost, and times without end trapped.
+    @Test(arguments: [
+        (Duration.zero, Duration.zero), (.milliseconds(1), .milliseconds(1)), (.milliseconds(999), .milliseconds(999)),
+        (.milliseconds(168_056_160), .milliseconds(168_056_160)), (.seconds(-5), .zero),
+        (.microseconds(1500), .milliseconds(1)),
+        (.seconds(366 * 24 * 3600), .seconds(366 * 24 * 3600)), (.seconds(Int64.max), .seconds(366 * 24 * 3600)),
+    ])
+    func aTimeLimitComesInMillisecondsOfAYearAtMost(limit: Duration, parsed: Duration) throws {
+        let message = HostRequest.places.message(RequestContext(timeLimit: limit))
+        #expect(try HostRequest.parse(message.bytes, lane: message.lane).1.timeLimit == parsed)
+    }
+
     @Test func secretsAreInTheirLaneAlone() throws {
         let secret = Array("s3cret!".utf8)
         let addition = Addition(.genericPassword, [:], der: nil, secret: MessageSamples.secret("s3cret!"), to: nil)

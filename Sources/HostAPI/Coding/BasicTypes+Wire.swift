@@ -67,7 +67,12 @@ extension Duration: WireValue {
     /// The longest duration that is accepted, in milliseconds: a year.
     private static let longest: UInt64 = 366 * 24 * 3600 * 1000
 
-    func write(to message: inout MessageWriter) { message.write(UInt64(clamping: Int64(self / .milliseconds(1)))) }
+    /// A division of durations would be one of floating-point numbers, which loses milliseconds and traps beyond `Int64`.
+    func write(to message: inout MessageWriter) {
+        let (seconds, attoseconds) = components
+        let milliseconds = UInt64(clamping: attoseconds / 1_000_000_000_000_000)
+        message.write(min(min(UInt64(clamping: seconds), Self.longest) * 1000 + milliseconds, Self.longest))
+    }
 
     init(from message: inout MessageReader) throws(WireError) {
         let milliseconds = try message.number()
