@@ -9,7 +9,7 @@ internal import WireTransport
 
 /// A client of a host behind a socket. Requests of several threads have a connection each, which later requests use again.
 ///
-/// Where the host ends, the requests that are under way fail, or else the next one: the client's state has gone, as subscriptions and
+/// The requests that are under way when the host ends fail, or else the next one does: the client's state has gone, as subscriptions and
 /// keychains that it opened by path. Further requests go to the host that is there by then. A host ends the client's state with the client's
 /// last reference.
 package final class SocketClient: Sendable {

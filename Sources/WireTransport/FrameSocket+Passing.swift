@@ -3,11 +3,11 @@ internal import Wire
 
 // Further connections of a client, whose other ends it hands in over its first one: unix(7), SCM_RIGHTS.
 extension FrameSocket {
-    /// What came over the first connection of a client.
+    /// A message on the first connection of a client.
     package enum HandedIn {
         case connection(FrameSocket)
         /// A connection for which this process had no descriptor left. The client finds it closed.
-        case none
+        case lost
         /// The end of the client, or something else than a connection. A part of a message counts as such: whole ones arrive at once.
         case end
     }
@@ -18,21 +18,10 @@ extension FrameSocket {
         // The header and one descriptor: CMSG_SPACE(sizeof(int)).
         var control = [UInt64](repeating: 0, count: 3)
         var descriptors: [Int32] = []
-        let count = unsafe bytes.withUnsafeMutableBytes { bytes in
-            unsafe control.withUnsafeMutableBytes { control in
-                var part = unsafe iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
-                return unsafe withUnsafeMutablePointer(to: &part) { part in
-                    var message = unsafe msghdr()
-                    unsafe message.msg_iov = part
-                    unsafe message.msg_iovlen = 1
-                    unsafe message.msg_control = control.baseAddress
-                    unsafe message.msg_controllen = control.count
-                    let flags = Int32(MSG_CMSG_CLOEXEC) | Int32(MSG_DONTWAIT)
-                    let count = unsafe recvmsg(descriptor, &message, flags)
-                    if count > 0 { descriptors = unsafe FrameSocket.descriptors(in: control, message.msg_controllen) }
-                    return count
-                }
-            }
+        let count = unsafe FrameSocket.withMessage(&bytes, &control) { message, control in
+            let count = unsafe recvmsg(descriptor, &message, Int32(MSG_CMSG_CLOEXEC) | Int32(MSG_DONTWAIT))
+            if count > 0 { descriptors = unsafe FrameSocket.descriptors(in: control, message.msg_controllen) }
+            return count
         }
         guard count == bytes.count, let header = try? FrameHeader(parsing: bytes), header.kind == .connection,
             header.number == 0, header.fieldCount == 0, header.secretCount == 0, descriptors.count <= 1
@@ -40,7 +29,7 @@ extension FrameSocket {
             for descriptor in descriptors { close(descriptor) }
             return .end
         }
-        return descriptors.first.map { .connection(FrameSocket($0)) } ?? .none
+        return descriptors.first.map { .connection(FrameSocket($0)) } ?? .lost
     }
 
     /// Makes a further connection, whose other end the host serves from now on.
@@ -52,17 +41,34 @@ extension FrameSocket {
         else { return nil }
         let connection = FrameSocket(ends[0])
         defer { close(ends[1]) }
-        return hand(in: ends[1]) ? connection : nil
+        return pass(ends[1]) ? connection : nil
     }
 
     /// Sends the header of a message for a further connection, with its descriptor.
-    private func hand(in passed: Int32) -> Bool {
+    private func pass(_ passed: Int32) -> Bool {
         var bytes = FrameHeader(.connection, number: 0, fieldCount: 0, secretCount: 0).encoded()
         // CMSG_LEN(sizeof(int)) and the level and type; then the descriptor.
         var control: [UInt64] = [
             20, UInt64(UInt32(SOL_SOCKET)) | UInt64(SCM_RIGHTS) << 32, UInt64(UInt32(bitPattern: passed)),
         ]
-        return unsafe bytes.withUnsafeMutableBytes { bytes in
+        let deadline = FrameSocket.deadline
+        let count = unsafe FrameSocket.withMessage(&bytes, &control) { message, _ in
+            while true {
+                let count = unsafe sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+                if count < 0, errno == EINTR { continue }
+                if count < 0, errno == EAGAIN, wait(Int16(POLLOUT), until: deadline) { continue }
+                return count
+            }
+        }
+        return count == bytes.count
+    }
+
+    /// Calls `body` with the message of sendmsg(2) and recvmsg(2) that has these bytes and this control message.
+    private static func withMessage(
+        _ bytes: inout [UInt8], _ control: inout [UInt64],
+        _ body: (inout msghdr, UnsafeMutableRawBufferPointer) -> Int
+    ) -> Int {
+        unsafe bytes.withUnsafeMutableBytes { bytes in
             unsafe control.withUnsafeMutableBytes { control in
                 var part = unsafe iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
                 return unsafe withUnsafeMutablePointer(to: &part) { part in
@@ -71,13 +77,7 @@ extension FrameSocket {
                     unsafe message.msg_iovlen = 1
                     unsafe message.msg_control = control.baseAddress
                     unsafe message.msg_controllen = control.count
-                    let deadline = FrameSocket.deadline
-                    while true {
-                        let count = unsafe sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
-                        if count < 0, errno == EINTR { continue }
-                        if count < 0, errno == EAGAIN, wait(Int16(POLLOUT), until: deadline) { continue }
-                        return count == bytes.count
-                    }
+                    return unsafe body(&message, control)
                 }
             }
         }
