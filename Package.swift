@@ -95,7 +95,8 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "KeychainModel", dependencies: ["SecureBytes", "SystemCrypto"], swiftSettings: strict),
         .target(
-            name: "HostAPI", dependencies: ["CryptokiNames", "KeychainModel", "SecureBytes", "SystemCrypto", "Wire"],
+            name: "HostAPI",
+            dependencies: ["CryptokiNames", "KeychainModel", "Platform", "SecureBytes", "SystemCrypto", "Wire"],
             swiftSettings: strict),
         .target(
             name: "ItemDictionaries", dependencies: ["HostAPI", "KeychainModel", "SecureBytes", "SystemCrypto"],

@@ -1,0 +1,24 @@
+public import KeychainModel
+public import SecureBytes
+
+/// Refuses every question at once.
+public struct NoPrompter: Prompter {
+    public var canAsk: Bool { false }
+    public var canAskAgain: Bool { false }
+    public let alternative: String
+    public let allowsPINPad: Bool
+
+    /// - Parameters:
+    ///   - alternative: other ways to give the answer, for the error; by default those of a program.
+    ///   - allowsPINPad: whether a PIN may be typed on a reader's own keys.
+    public init(alternative: String? = nil, allowsPINPad: Bool = false) {
+        self.alternative = alternative ?? KeychainError.waysOfPrograms
+        self.allowsPINPad = allowsPINPad
+    }
+
+    public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        throw .cannotAsk(request, by: self)
+    }
+
+    public func confirm(_ question: String) throws(KeychainError) -> Bool { false }
+}
