@@ -193,7 +193,7 @@ let package = Package(
 
         .target(
             name: "TestSupport",
-            dependencies: ["SecureBytes", "TokenKit", "SystemCrypto", "VirtualCard"],
+            dependencies: ["HostAPI", "KeychainModel", "SecureBytes", "TokenKit", "SystemCrypto", "VirtualCard"],
             path: "Tests/TestSupport", swiftSettings: test),
         .testTarget(name: "SecureBytesTests", dependencies: ["SecureBytes", "TestSupport"], swiftSettings: test),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"], swiftSettings: test),

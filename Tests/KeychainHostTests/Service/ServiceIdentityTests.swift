@@ -1,6 +1,7 @@
 import HostAPI
 import SecureBytes
 import SystemCrypto
+import TestSupport
 import Testing
 
 @testable import KeychainHost

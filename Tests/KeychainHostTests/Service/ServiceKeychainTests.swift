@@ -1,5 +1,6 @@
 import HostAPI
 import SecureBytes
+import TestSupport
 import Testing
 import VirtualCard
 

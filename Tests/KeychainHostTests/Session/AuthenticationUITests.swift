@@ -1,5 +1,6 @@
 import HostAPI
 import ItemDictionaries
+import TestSupport
 import Testing
 import TokenKit
 
