@@ -45,7 +45,7 @@ let package = Package(
     products: [
         .library(name: "TokenKit", targets: ["TokenKit"]),
         .library(name: "PIVDriver", targets: ["PIVDriver"]),
-        .library(name: "KeychainHost", targets: ["KeychainHost", "KeychainModel"]),
+        .library(name: "KeychainHost", targets: ["KeychainHost", "KeychainModel", "Prompters"]),
         .library(name: "HostConnection", targets: ["HostConnection", "ItemDictionaries"]),
         .library(name: "SecItem", targets: ["SecItem"]),
         .library(name: "Security", targets: ["Security"]),
@@ -98,6 +98,10 @@ let package = Package(
             name: "HostAPI",
             dependencies: ["CryptokiNames", "KeychainModel", "Platform", "SecureBytes", "SystemCrypto", "Wire"],
             swiftSettings: strict),
+        // The ways to ask a person, for hosts and their clients.
+        .target(
+            name: "Prompters", dependencies: ["HostAPI", "KeychainModel", "Platform", "SecureBytes"],
+            swiftSettings: strict),
         .target(
             name: "ItemDictionaries", dependencies: ["HostAPI", "KeychainModel", "SecureBytes", "SystemCrypto"],
             swiftSettings: strict),
@@ -121,7 +125,7 @@ let package = Package(
         .target(
             name: "HostConnection",
             dependencies: [
-                "HostAPI", "KeychainHost", "KeychainModel", "PKCS11Driver", "Platform", "SecureBytes",
+                "HostAPI", "KeychainHost", "KeychainModel", "PKCS11Driver", "Platform", "Prompters", "SecureBytes",
                 "StandardDrivers", "SystemCrypto", "Wire", "WireTransport",
             ],
             swiftSettings: strict),
@@ -178,7 +182,7 @@ let package = Package(
             name: "tokenkitd",
             dependencies: [
                 "CCryptoki", "HostAPI", "HostServer", "KeychainHost", "KeychainModel", "PKCS11Bridge", "Platform",
-                "StandardDrivers", "TokenKit", "Wire",
+                "Prompters", "StandardDrivers", "TokenKit", "Wire",
             ],
             exclude: ["systemd"],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
@@ -186,8 +190,8 @@ let package = Package(
             name: "tokenctl",
             dependencies: [
                 "SecureBytes", "TokenKit", "SystemCrypto", "PKCS11Driver", "StandardDrivers", "VirtualCard", "HostAPI",
-                "CryptokiNames", "ItemDictionaries", "KeychainHost", "KeychainModel", "Platform", "Wire",
-                argumentParser,
+                "CryptokiNames", "ItemDictionaries", "KeychainHost", "KeychainModel", "Platform", "Prompters",
+                "Wire", argumentParser,
             ],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
 
@@ -241,8 +245,13 @@ let package = Package(
             dependencies: ["SecureBytes", "KeychainHost", "KeychainModel", "SystemCrypto", "CSQLite"],
             path: "Tests/KeychainWriter", swiftSettings: test),
         .executableTarget(
-            name: "PromptAsker", dependencies: ["SecureBytes", "HostAPI", "KeychainHost", "KeychainModel"],
-            path: "Tests/PromptAsker",
+            name: "PromptAsker", dependencies: ["SecureBytes", "HostAPI", "KeychainModel", "Prompters"],
+            path: "Tests/PromptAsker", swiftSettings: test),
+        .testTarget(
+            name: "PromptersTests",
+            dependencies: [
+                "HostAPI", "KeychainModel", "Platform", "PromptAsker", "Prompters", "SecureBytes", "TestSupport",
+            ],
             swiftSettings: test),
         .testTarget(
             name: "KeychainHostTests",
@@ -252,7 +261,7 @@ let package = Package(
                 "KeychainHost", "KeychainModel", "KeychainStore", "PIVDriver", "PKCS11Bridge", "VirtualCard",
                 "SystemCrypto", "CSQLite", "Wire", "WireTransport",
                 "TestSupport",
-                "KeychainWriter", "PromptAsker", "Platform", "TokenKit",
+                "KeychainWriter", "Platform", "TokenKit",
             ],
             swiftSettings: test),
         .executableTarget(

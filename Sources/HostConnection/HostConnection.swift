@@ -2,6 +2,7 @@
 internal import KeychainHost
 @_exported public import KeychainModel
 internal import Platform
+internal import Prompters
 @_exported public import SecureBytes
 internal import StandardDrivers
 @_exported public import SystemCrypto
@@ -15,7 +16,9 @@ public enum HostConnection {
     /// The host of this program: the cards in its readers, the tokens of other modules, and the user's keychains.
     ///
     /// Questions are asked through pinentry, or on the terminal.
-    public static func open() -> any KeychainService { Host(process()) }
+    public static func open() -> any KeychainService {
+        Host(process(), prompter: FirstAvailablePrompter.standard())
+    }
 
     /// The host that the programs of the session share, in its own process: `tokenctl host start`, or the systemd user unit. No card, file
     /// or secret key is opened in this process.
@@ -32,6 +35,6 @@ public enum HostConnection {
 
     /// The host of a program that uses passwords alone. Only files have passwords, but a card may open a file; modules are not searched.
     package static func openForPasswords() -> any KeychainService {
-        Host(ProcessKeychains(drivers: StandardDrivers.all))
+        Host(ProcessKeychains(drivers: StandardDrivers.all), prompter: FirstAvailablePrompter.standard())
     }
 }

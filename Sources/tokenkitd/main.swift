@@ -6,6 +6,7 @@ internal import KeychainHost
 internal import StandardDrivers
 internal import PKCS11Bridge
 internal import Platform
+internal import Prompters
 internal import TokenKit
 internal import Wire
 

@@ -5,8 +5,8 @@
 
 import Glibc
 import HostAPI
-import KeychainHost
 import KeychainModel
+import Prompters
 import SecureBytes
 
 func prompter(_ text: String) throws -> any Prompter {

@@ -30,7 +30,7 @@ public final class Host: KeychainService {
     ///   - clientPrompter: asks where a request leaves questions to its client.
     public convenience init(
         _ process: ProcessKeychains, accessGroups: AccessGroups = .configured, trustAnchors: TrustAnchors = .system,
-        prompter: any Prompter = FirstAvailablePrompter.standard(), clientPrompter: any Prompter = NoPrompter()
+        prompter: any Prompter, clientPrompter: any Prompter = NoPrompter()
     ) {
         self.init(
             of: process, for: SearchClient(accessGroups: accessGroups, trustAnchors: trustAnchors), prompter: prompter,

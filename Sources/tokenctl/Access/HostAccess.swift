@@ -4,6 +4,7 @@ internal import KeychainHost
 internal import KeychainModel
 internal import PKCS11Driver
 internal import Platform
+internal import Prompters
 internal import StandardDrivers
 internal import Synchronization
 internal import TokenKit

@@ -117,6 +117,13 @@ import VirtualCard
         #expect(person.requests.isEmpty)
     }
 
+    @Test func `A context without questions names its prompter's other ways`() {
+        for prompter in [NoPrompter(), NoPrompter(alternative: "use -x")] {
+            let restricted = AuthenticationContext(prompter: prompter).withoutQuestions()
+            #expect(restricted.prompter.alternative == prompter.alternative)
+        }
+    }
+
     @Test func aPasswordInTheContextUnlocksAFile() throws {
         let local = try TestKeychain()
         try local.add(try TestKey.named("anna").privateKey, [.label: "mine"])

@@ -97,7 +97,8 @@ import VirtualCard
         ]
         for (group, count) in [("a", 1), ("b", 0)] {
             let process = ProcessKeychains(stage.user.preferences, readers: { [] })
-            let service = try route.service(of: Host(process, accessGroups: AccessGroups([group])))
+            let service = try route.service(
+                of: Host(process, accessGroups: AccessGroups([group]), prompter: NoPrompter()))
             for selector in selectors {
                 #expect(try service.keys(matching: KeyQuery(selector), silent).found.count == count, "\(group)")
             }

@@ -38,7 +38,7 @@ import VirtualCard
         let process = ProcessKeychains(
             user.preferences, drivers: { _ in [PIVDriver()] }, modules: { modules },
             leftOutModules: { [("trust", "it holds authorities")] }, readers: { readers })
-        return try route.service(of: Host(process, accessGroups: .all))
+        return try route.service(of: Host(process, accessGroups: .all, prompter: NoPrompter()))
     }
 
     @Test(arguments: ServiceRoute.allCases) func eachModuleIsListedWithItsTokensOrItsFailure(

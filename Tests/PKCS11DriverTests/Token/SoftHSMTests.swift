@@ -25,7 +25,7 @@ import TokenKit
 
         func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
             requests.append(request)
-            guard !pins.isEmpty else { throw .canceled }
+            guard !pins.isEmpty else { throw KeychainError(.userCanceled) }
             return Secret(copying: Array(pins.removeFirst().utf8).span)
         }
 

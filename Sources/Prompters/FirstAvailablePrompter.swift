@@ -2,11 +2,6 @@ public import HostAPI
 public import KeychainModel
 public import SecureBytes
 
-extension KeychainError {
-    /// The person declines to answer.
-    static let canceled = KeychainError(.userCanceled, "canceled")
-}
-
 /// Asks the first of several prompters that can ask; if it turns out to be unavailable, the next one.
 public struct FirstAvailablePrompter: Prompter {
     private let prompters: [any Prompter]

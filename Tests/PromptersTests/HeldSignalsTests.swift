@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import KeychainHost
+@testable import Prompters
 
 @Suite(.serialized) struct HeldSignalsTests {
     /// A signal that no other test and no program here handles.

@@ -1,12 +1,12 @@
 import Foundation
 import HostAPI
+import KeychainModel
 import Platform
 import SecureBytes
 import TestSupport
 import Testing
 
-@testable import KeychainHost
-@testable import KeychainModel
+@testable import Prompters
 
 /// A pinentry of a few lines of shell, which logs its commands.
 private struct FakePinentry {
@@ -73,7 +73,8 @@ private struct FakePinentry {
     private let request = PromptRequest(.pin, subject: "card", use: "sign", triesLeft: 3)
 
     private func answer(_ fake: FakePinentry, _ request: PromptRequest? = nil) throws -> String {
-        String(decoding: try fake.prompter.ask(request ?? self.request).copiedBytes, as: UTF8.self)
+        let secret = try fake.prompter.ask(request ?? self.request)
+        return String(decoding: Array(copying: secret.bytes), as: UTF8.self)
     }
 
     @Test(arguments: [

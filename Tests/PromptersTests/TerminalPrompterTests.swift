@@ -3,7 +3,7 @@ import SecureBytes
 import TestSupport
 import Testing
 
-@testable import KeychainHost
+@testable import Prompters
 
 @Suite struct TerminalPrompterTests {
     private let question = "PIN for 'test card' to sign, 3 tries left: "
