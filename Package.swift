@@ -207,8 +207,11 @@ let package = Package(
             swiftSettings: test),
         .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: test),
         .testTarget(
-            name: "HostServerTests", dependencies: ["SecureBytes", "HostServer", "Wire", "WireTransport"],
-            swiftSettings: test),
+            name: "HostServerTests",
+            dependencies: [
+                "HostAPI", "HostServer", "KeychainModel", "Platform", "SecureBytes", "TestSupport", "Wire",
+                "WireTransport",
+            ], swiftSettings: test),
         .testTarget(
             name: "SystemCryptoTests", dependencies: ["SecureBytes", "SystemCrypto", "TestSupport"],
             swiftSettings: test),

@@ -7,6 +7,7 @@ internal import WireTransport
 /// A client of the host, and the connections by which it asks.
 final class Client: Sendable {
     private let responder: any Responder
+    private let heartbeat: Heartbeat
     private let quota = MessageQuota()
     private let state = Mutex(State())
 
@@ -21,8 +22,9 @@ final class Client: Sendable {
     /// The longest pause between an answer and the next request of a program in a loop.
     private static let loopPause = Duration.microseconds(50)
 
-    init(_ responder: any Responder) {
+    init(_ responder: any Responder, _ heartbeat: Heartbeat) {
         self.responder = responder
+        self.heartbeat = heartbeat
     }
 
     /// Serves the connections that come over the first one, until that or the client's process ends.
@@ -69,6 +71,7 @@ final class Client: Sendable {
     /// A program that signs in a loop asks again sooner after an answer than a sleeping thread wakes up, so that the thread stays awake
     /// for it.
     private func answer(_ connection: FrameSocket) {
+        let line = RequestLine(connection, heartbeat)
         var (answered, isLoop) = (ContinuousClock.now, false)
         while true {
             if isLoop { connection.stayAwake(for: Client.loopPause) }
@@ -76,7 +79,7 @@ final class Client: Sendable {
             isLoop = answered.duration(to: .now) < Client.loopPause
             let isCounted = message.isCounted
             defer { if isCounted { quota.release() } }
-            guard responder.answer(message, over: connection) else { return }
+            guard responder.answer(message, over: line) else { return }
             answered = .now
         }
     }

@@ -8,25 +8,23 @@ internal import WireTransport
 /// Makes a client's state from its hello, and from the facts about its process.
 package struct ClientMaker: Sendable {
     let module: @Sendable (Hello, Peer) -> Cryptoki
-    let service: @Sendable (ServiceHello, Peer, any Prompter) -> any InProcessHost
+    let service: @Sendable (ServiceHello, Peer) -> any InProcessHost
 
     /// - Parameters:
     ///   - module: makes the state of a PKCS #11 module.
-    ///   - service: makes the host of a client that asks its face. The prompter asks the client.
+    ///   - service: makes the host of a client that asks its face.
     package init(
         module: @escaping @Sendable (Hello, Peer) -> Cryptoki,
-        service: @escaping @Sendable (ServiceHello, Peer, any Prompter) -> any InProcessHost
+        service: @escaping @Sendable (ServiceHello, Peer) -> any InProcessHost
     ) {
         self.module = module
         self.service = service
     }
 
-    func responder(for hello: ClientHello, _ peer: Peer, _ heartbeat: Heartbeat) -> any Responder {
+    func responder(for hello: ClientHello, _ peer: Peer) -> any Responder {
         switch hello {
-        case .module(let hello): ModuleResponder(cryptoki: module(hello, peer), heartbeat: heartbeat)
-        case .service(let hello):
-            ServiceResponder(
-                service: service(hello, peer, QuestionLine.prompter(hello.abilities)), heartbeat: heartbeat)
+        case .module(let hello): ModuleResponder(cryptoki: module(hello, peer))
+        case .service(let hello): ServiceResponder(service: service(hello, peer), abilities: hello.abilities)
         }
     }
 }
@@ -99,6 +97,6 @@ enum Greeting {
         guard send(.served(version: version), to: socket) else { return }
         let process = peer.watch()
         defer { if process >= 0 { close(process) } }
-        Client(make.responder(for: hello, peer, heartbeat)).serve(socket, process: process)
+        Client(make.responder(for: hello, peer), heartbeat).serve(socket, process: process)
     }
 }

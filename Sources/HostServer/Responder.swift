@@ -11,7 +11,7 @@ protocol Responder: Sendable {
     var maximumFields: Int { get }
 
     /// - Returns: false where the client is gone, or sent something else than a request.
-    func answer(_ message: consuming FrameSocket.Message, over connection: FrameSocket) -> Bool
+    func answer(_ message: consuming FrameSocket.Message, over line: RequestLine) -> Bool
 
     /// Ends the waits of the client's requests, and drops its state.
     func end()
@@ -20,17 +20,16 @@ protocol Responder: Sendable {
 /// Answers the calls of a PKCS #11 module: the slots, sessions and logins of one initialisation of the module are the client's.
 struct ModuleResponder: Responder {
     let cryptoki: Cryptoki
-    let heartbeat: Heartbeat
 
     var maximumFields: Int { FrameHeader.maximumFields }
 
-    func answer(_ message: consuming FrameSocket.Message, over connection: FrameSocket) -> Bool {
+    func answer(_ message: consuming FrameSocket.Message, over line: RequestLine) -> Bool {
         let number = message.number
         guard message.kind == .request, let call = try? PKCS11Call(parsing: message.fields) else { return false }
-        heartbeat.begin(connection, number)
+        line.begin(number)
         let result = cryptoki.result(of: call, secrets: message.takeSecrets())
-        heartbeat.end(connection)
-        return connection.send(.answer, number: number, result.answer.encoded(), result.secrets)
+        line.end()
+        return line.connection.send(.answer, number: number, result.answer.encoded(), result.secrets)
     }
 
     func end() { cryptoki.finalize() }
@@ -39,26 +38,26 @@ struct ModuleResponder: Responder {
 /// Answers the requests of a client that asks the host's face.
 struct ServiceResponder: Responder {
     let service: any InProcessHost
-    let heartbeat: Heartbeat
+    let abilities: PromptAbilities
 
     var maximumFields: Int { FrameSocket.maximumFields }
 
-    func answer(_ message: consuming FrameSocket.Message, over connection: FrameSocket) -> Bool {
+    func answer(_ message: consuming FrameSocket.Message, over line: RequestLine) -> Bool {
         let (number, fields) = (message.number, message.fields)
         switch message.kind {
         case .cancellation:
             guard let request = try? RequestNumber(parsing: fields) else { return false }
             service.cancel(request)
-            return connection.send(.answer, number: number, [], Secret(capacity: 0) { _ in })
+            return line.connection.send(.answer, number: number, [], Secret(capacity: 0) { _ in })
         case .request:
             guard let (request, context) = try? HostRequest.parse(fields, lane: message.takeSecrets()) else {
                 return false
             }
-            heartbeat.begin(connection, number)
-            let line = QuestionLine(connection: connection, number: number, heartbeat: heartbeat)
-            let answer = QuestionLine.$current.withValue(line) { service.answer(request, context) }.message()
-            heartbeat.end(connection)
-            return send(answer, number, over: connection)
+            line.begin(number)
+            let host = service.asking(line.prompter(for: number, abilities))
+            let answer = host.answer(request, context).message()
+            line.end()
+            return send(answer, number, over: line.connection)
         case .hello, .serviceHello, .connection, .answer, .working, .question, .reply, .part: return false
         }
     }
@@ -76,45 +75,4 @@ struct ServiceResponder: Responder {
     }
 
     func end() { service.end() }
-}
-
-/// The connection whose request a thread answers. The questions about the request go over it to the client, which waits there.
-struct QuestionLine: Sendable {
-    @TaskLocal static var current: QuestionLine?
-
-    let connection: FrameSocket
-    let number: UInt32
-    let heartbeat: Heartbeat
-
-    private static let longestReply = 64 << 10
-
-    /// A prompter that asks the client whose request the thread answers.
-    static func prompter(_ abilities: PromptAbilities) -> ClientPrompter {
-        ClientPrompter(abilities) { question throws(KeychainError) in
-            guard let line = current else {
-                throw KeychainError(
-                    .interactionNotAllowed, "the program waits for no answer at which it could be asked")
-            }
-            return try line.reply(to: question)
-        }
-    }
-
-    private func reply(to question: HostQuestion) throws(KeychainError) -> HostReply {
-        // The client reads no sign of life while it asks.
-        heartbeat.end(connection)
-        defer { heartbeat.begin(connection, number) }
-        let asked = question.message()
-        if connection.sendMessage(.question, number: number, asked.bytes, asked.lane),
-            let frame = connection.receive(admitting: { header, _ in
-                header.kind == .reply && header.number == number
-                    && header.fieldCount + header.secretCount <= QuestionLine.longestReply
-            })
-        {
-            let fields = frame.fields
-            if let reply = try? HostReply(parsing: fields, lane: frame.takeSecrets()) { return reply }
-        }
-        // The rest of a false reply would be taken for the next request.
-        connection.shutDown()
-        throw KeychainError(.userCanceled, "the program that was to ask has ended")
-    }
 }

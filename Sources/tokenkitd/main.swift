@@ -38,10 +38,10 @@ func makeClients(_ knownCards: KnownCards?) -> ClientMaker {
             touchPrompter: promptPolicy.touchPrompter, knownCards: knownCards, log: { line in log.write(line) })
         return Cryptoki(
             host, filter: filter, promptPolicy: promptPolicy, firstHandle: CK_ULONG(hello.firstHandle), log: log)
-    } service: { hello, peer, clientPrompter in
+    } service: { hello, peer in
         Host(
             ProcessKeychains(drivers: StandardDrivers.all),
-            prompter: prompter(peer, ClientVariables(hello.environment).values), clientPrompter: clientPrompter)
+            prompter: prompter(peer, ClientVariables(hello.environment).values))
     }
 }
 

@@ -3,6 +3,9 @@ package import SecureBytes
 
 /// The face of a host in the same process: the requests, and calls that have no wire form.
 package protocol InProcessHost: KeychainService {
+    /// The host for requests whose client asks this person. All else is shared with this host.
+    func asking(_ person: any Prompter) -> Self
+
     /// The bytes of a secret key in a file, for its use, even where they must not be revealed. This has no wire form: they leave no process.
     func keyBytes(
         of key: PersistentReference, in place: String, _ context: RequestContext

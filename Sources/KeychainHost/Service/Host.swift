@@ -16,8 +16,8 @@ public final class Host: KeychainService {
     let prompter: any Prompter
     /// Asks where a request leaves questions to its client.
     private let clientPrompter: any Prompter
-    let requests = RequestTable()
-    let contexts = AuthenticationTable()
+    let requests: RequestTable
+    let contexts: AuthenticationTable
     private let subscriptions: EventSubscriptions
     let placeTable: PlaceTable
     /// Reports the events of readers until its monitor is cancelled, on the thread of the request.
@@ -27,14 +27,12 @@ public final class Host: KeychainService {
     ///   - accessGroups: the groups that are open to the client.
     ///   - trustAnchors: the roots for searches for trusted certificates.
     ///   - prompter: asks where a request leaves questions to the host.
-    ///   - clientPrompter: asks where a request leaves questions to its client.
     public convenience init(
         _ process: ProcessKeychains, accessGroups: AccessGroups = .configured, trustAnchors: TrustAnchors = .system,
-        prompter: any Prompter, clientPrompter: any Prompter = NoPrompter()
+        prompter: any Prompter
     ) {
         self.init(
-            of: process, for: SearchClient(accessGroups: accessGroups, trustAnchors: trustAnchors), prompter: prompter,
-            clientPrompter: clientPrompter)
+            of: process, for: SearchClient(accessGroups: accessGroups, trustAnchors: trustAnchors), prompter: prompter)
     }
 
     /// Makes the host of a client that uses tokens by PKCS #11, to whom all access groups are open.
@@ -51,21 +49,22 @@ public final class Host: KeychainService {
     ) {
         let prompter: any Prompter = prompter ?? NoPrompter(allowsPINPad: true)
         self.init(
-            of: process, for: SearchClient(accessGroups: .all), prompter: prompter,
-            clientPrompter: NoPrompter(), touchPrompter: touchPrompter, knownCards: knownCards, watchingReaders: watch,
-            log: log)
+            of: process, for: SearchClient(accessGroups: .all), prompter: prompter, touchPrompter: touchPrompter,
+            knownCards: knownCards, watchingReaders: watch, log: log)
     }
 
     init(
         of keychains: any HostedKeychains, for client: SearchClient, prompter: any Prompter,
-        clientPrompter: any Prompter, touchPrompter: (any Prompter)? = nil, knownCards: KnownCards? = nil,
+        touchPrompter: (any Prompter)? = nil, knownCards: KnownCards? = nil,
         watchingReaders watch: @escaping ReaderWatch = { $0.run($1) },
         log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.keychains = keychains
         self.client = client
         self.prompter = prompter
-        self.clientPrompter = clientPrompter
+        clientPrompter = NoPrompter()
+        requests = RequestTable()
+        contexts = AuthenticationTable()
         subscriptions = EventSubscriptions { topic in
             switch topic {
             case .keychains: keychains.watch()
@@ -76,6 +75,15 @@ public final class Host: KeychainService {
         let touchPrompter: any Prompter = touchPrompter ?? NoPrompter()
         placeTable = PlaceTable(keychains) { CardPlace($0, knownCards, touchPrompter, log: log) }
     }
+
+    private init(_ host: Host, asking person: any Prompter) {
+        (keychains, client, prompter, clientPrompter) = (host.keychains, host.client, host.prompter, person)
+        (requests, contexts, subscriptions) = (host.requests, host.contexts, host.subscriptions)
+        (placeTable, watchReaders) = (host.placeTable, host.watchReaders)
+    }
+
+    /// The host for requests whose client asks this person. All else is shared with this host.
+    package func asking(_ person: any Prompter) -> Host { Host(self, asking: person) }
 
     package typealias ReaderWatch = @Sendable (ReaderMonitor, (ReaderEvent) -> Void) -> Void
 

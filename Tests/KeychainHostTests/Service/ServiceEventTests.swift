@@ -97,7 +97,7 @@ import VirtualCard
         ]
         let host = Host(
             of: process, for: SearchClient(accessGroups: .all, trustAnchors: .system), prompter: NoPrompter(),
-            clientPrompter: NoPrompter(), watchingReaders: { _, report in happened.forEach(report) })
+            watchingReaders: { _, report in happened.forEach(report) })
         let service = try route.service(of: host)
         var (told, position): ([KeychainEvent], EventPosition?) = ([], nil)
         try eventually {

@@ -31,13 +31,9 @@ enum ServiceRoute: String, Sendable, CaseIterable {
         return heartbeat
     }()
 
-    /// The prompter through which the host's questions reach a client's person.
-    func prompter(asking person: some Prompter) throws -> any Prompter {
-        guard self != .call else { return person }
+    /// The prompter through which the host's questions reach a client's person by messages.
+    private static func prompter(asking person: some Prompter) throws -> ClientPrompter {
         let abilities = PromptAbilities(of: person).message()
-        if self == .socket {
-            return QuestionLine.prompter(try PromptAbilities(parsing: abilities.bytes, lane: abilities.lane))
-        }
         return ClientPrompter(try PromptAbilities(parsing: abilities.bytes, lane: abilities.lane)) {
             (question) throws(KeychainError) in
             do {
@@ -55,8 +51,8 @@ enum ServiceRoute: String, Sendable, CaseIterable {
     /// - Parameter person: the person whom the client asks.
     func service(of host: Host, asking person: any Prompter = NoPrompter()) throws -> any KeychainService {
         switch self {
-        case .call: return host
-        case .message: return messageService(of: host)
+        case .call: return host.asking(person)
+        case .message: return messageService(of: host.asking(try Self.prompter(asking: person)))
         case .socket:
             return try SocketClient(prompter: person, environment: []) { () throws(KeychainError) in
                 try Self.serve(host)
@@ -71,7 +67,7 @@ enum ServiceRoute: String, Sendable, CaseIterable {
             throw KeychainError(.internal, SystemError().reason)
         }
         let served = FrameSocket(ends[1])
-        let make = ClientMaker(module: { _, _ in Cryptoki(host) }, service: { _, _, _ in host })
+        let make = ClientMaker(module: { _, _ in Cryptoki(host) }, service: { _, _ in host })
         BlockingThread.start { Greeting.serve(served, heartbeat, make) }
         return ends[0]
     }
@@ -122,8 +118,7 @@ struct ServiceStage {
             drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)] },
             readers: { [reader] + others })
         for keychain in [login, work] { process.adopt(keychain) }
-        host = Host(
-            process, accessGroups: .all, prompter: person, clientPrompter: try route.prompter(asking: clientPerson))
+        host = Host(process, accessGroups: .all, prompter: person)
         service = try route.service(of: host, asking: clientPerson)
         (self.user, self.card, self.reader, self.person, self.clientPerson) = (user, card, reader, person, clientPerson)
     }

@@ -56,7 +56,7 @@ extension KeychainSession {
     /// A host of the session's keychains, which asks through the session's prompter.
     var host: Host {
         Host(
-            of: FixedKeychains(all: self), for: client, prompter: authentication.prompter, clientPrompter: NoPrompter())
+            of: FixedKeychains(all: self), for: client, prompter: authentication.prompter)
     }
 
     /// The context of a request, with the credentials of the session.

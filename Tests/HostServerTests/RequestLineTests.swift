@@ -1,0 +1,56 @@
+import Glibc
+import KeychainModel
+import Platform
+import SecureBytes
+import Synchronization
+import TestSupport
+import Testing
+import Wire
+import WireTransport
+
+@testable import HostAPI
+@testable import HostServer
+
+/// The host's end of a connection, while requests are answered.
+@Suite struct RequestLineTests {
+    private let client: FrameSocket
+    private let line: RequestLine
+
+    private static let abilities = PromptAbilities(
+        canAsk: true, canAskAgain: true, canConfirm: true, allowsPINPad: true, alternative: "")
+
+    init() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        (client, line) = (FrameSocket(ends[0]), RequestLine(FrameSocket(ends[1]), Heartbeat()))
+    }
+
+    private var prompter: ClientPrompter { line.prompter(for: 5, Self.abilities) }
+
+    @Test func anyThreadOfARequestFindsItsPerson() throws {
+        line.begin(5)
+        let agrees = Mutex<Bool?>(nil)
+        BlockingThread.start { [prompter] in
+            let answer = try? prompter.confirm("Sure?")
+            agrees.withLock { $0 = answer }
+        }
+        let header = client.receive()?.header
+        #expect(header?.kind == .question)
+        #expect(header?.number == 5)
+        let reply = HostReply.consent(true).message()
+        let isSent = client.sendMessage(.reply, number: 5, reply.bytes, reply.lane)
+        #expect(isSent)
+        #expect(eventually { agrees.withLock { $0 } == true })
+    }
+
+    @Test(arguments: [nil, 6] as [UInt32?]) func noPersonIsAskedAboutARequestThatIsAnswered(next: UInt32?) {
+        line.begin(5)
+        let prompter = prompter
+        line.end()
+        if let next { line.begin(next) }
+        #expect(throws: KeychainError(.interactionNotAllowed)) { try prompter.confirm("Sure?") }
+        line.connection.shutDown()
+        let isNothing = client.receive() == nil
+        #expect(isNothing)
+    }
+}
