@@ -92,6 +92,7 @@ package final class SocketClient: Sendable {
         guard connection.sendMessage(.request, number: number, request.bytes, request.lane) else {
             throw SocketClient.ended
         }
+        var notices = ShownNotices(prompter)
         while let message = connection.receiveMessage(upTo: FrameSocket.maximumFields, by: SocketClient.deadline),
             message.number == number
         {
@@ -100,8 +101,13 @@ package final class SocketClient: Sendable {
             case .working: continue
             case .question:
                 guard let question = try? HostQuestion(parsing: fields, lane: message.takeSecrets()) else { break }
+                notices.endAll()
                 let reply = prompter.reply(to: question).message()
                 guard connection.sendMessage(.reply, number: number, reply.bytes, reply.lane) else { break }
+                continue
+            case .notice:
+                guard let notice = try? HostNotice(parsing: fields, lane: message.takeSecrets()) else { break }
+                notices.take(notice)
                 continue
             case .answer:
                 guard let answer = try? HostAnswer(parsing: fields, lane: message.takeSecrets()) else { break }

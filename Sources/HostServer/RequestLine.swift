@@ -5,8 +5,8 @@ internal import Synchronization
 internal import Wire
 internal import WireTransport
 
-/// A connection of a client, over which one request comes after the other. The questions about a request go back over it to the client,
-/// which waits there for the answer.
+/// A connection of a client, over which one request comes after the other. The questions and notices about a request go back over it to
+/// the client, which waits there for the answer.
 final class RequestLine: Sendable {
     let connection: FrameSocket
     private let heartbeat: Heartbeat
@@ -31,9 +31,12 @@ final class RequestLine: Sendable {
         heartbeat.end(connection)
     }
 
-    /// A prompter that asks the client about one request, from any thread, until the request is answered.
+    /// A prompter that asks the client about one request, from any thread, until the request is answered. Its notices wait for no client:
+    /// their threads may hold a card.
     func prompter(for number: UInt32, _ abilities: PromptAbilities) -> ClientPrompter {
-        ClientPrompter(abilities) { [self] question throws(KeychainError) in
+        ClientPrompter(abilities) { [connection] notice in
+            connection.sendNotice(number: number, notice.message().bytes)
+        } exchange: { [self] question throws(KeychainError) in
             try answering.withLock { answering throws(KeychainError) in
                 guard answering == number else {
                     throw KeychainError(

@@ -58,7 +58,7 @@ struct ServiceResponder: Responder {
             let answer = host.answer(request, context).message()
             line.end()
             return send(answer, number, over: line.connection)
-        case .hello, .serviceHello, .connection, .answer, .working, .question, .reply, .part: return false
+        case .hello, .serviceHello, .connection, .answer, .working, .question, .reply, .part, .notice: return false
         }
     }
 

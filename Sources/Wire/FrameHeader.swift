@@ -24,6 +24,8 @@ package struct FrameHeader: Equatable {
         case cancellation = 9
         /// A part of the next message's fields, which are longer than a frame.
         case part = 10
+        /// A message of the host for the client's person about the request, which has no reply.
+        case notice = 11
     }
 
     package var kind: Kind

@@ -181,13 +181,29 @@ package final class FrameSocket: Sendable {
     /// not read gets none.
     package func sendWorking() {
         _ = sending.withLockIfAvailable { answered in
-            guard let answered else { return }
-            let head = FrameHeader(.working, number: answered, fieldCount: 0, secretCount: 0).encoded()
-            _ = unsafe head.withUnsafeBytes {
-                unsafe Glibc.send(
-                    descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+            if let answered {
+                sendAtOnce(FrameHeader(.working, number: answered, fieldCount: 0, secretCount: 0).encoded())
             }
         }
+    }
+
+    /// Sends a notice to a client whose request of this number is being answered, and has no question to answer, if the notice can be sent
+    /// at once: a client that does not read gets none.
+    package func sendNotice(number: UInt32, _ fields: [UInt8]) {
+        guard fields.count <= FrameHeader.maximumFields else { return }
+        let head = FrameHeader(.notice, number: number, fieldCount: fields.count, secretCount: 0)
+        sending.withLock { answered in
+            if answered == number { sendAtOnce(head.encoded() + fields) }
+        }
+    }
+
+    /// Sends bytes without waiting. A part of them would spoil the next message, so that it ends the connection: its client does not
+    /// read.
+    private func sendAtOnce(_ bytes: [UInt8]) {
+        let count = unsafe bytes.withUnsafeBytes {
+            unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+        }
+        if count > 0, count < bytes.count { shutDown() }
     }
 }
 

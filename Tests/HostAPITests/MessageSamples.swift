@@ -352,11 +352,11 @@ extension MessageSamples {
             .secret(PromptRequest(.newPassword, subject: "")),
             .secret(PromptRequest(.newPIN, subject: "card", form: PromptRequest.Form(lengths: 0...0))),
             .anotherSecret(PromptRequest(.password, subject: "a file", use: "read it")),
-            .consent("Use the last try?"), .notice(""),
+            .consent("Use the last try?"),
         ]
 
     static let replies: [HostReply] = [
-        .secret(secret("123456")), .secret(secret("")), .consent(true), .consent(false), .shown,
+        .secret(secret("123456")), .secret(secret("")), .consent(true), .consent(false),
         .failed(KeychainError(.userCanceled, "canceled")),
     ]
 
@@ -364,6 +364,11 @@ extension MessageSamples {
         PromptAbilities(
             canAsk: true, canAskAgain: false, canConfirm: true, allowsPINPad: false, alternative: "give it otherwise"),
         PromptAbilities(of: PersonForQuestions()),
+    ]
+
+    static let notices: [HostNotice] = [
+        .remark(""), .message("Touch the card now: 'Ännchen' waits for it.", number: 1),
+        .wait(forCardIn: "Desk Reader", number: .max), .over(.max),
     ]
 }
 

@@ -8,8 +8,6 @@ import Wire
 
 /// Answers each secret question with "123456", agrees to questions that end in "?", and declines those about "nothing".
 final class PersonForQuestions: Prompter {
-    let notices = Mutex<[String]>([])
-
     var canAsk: Bool { true }
     var canAskAgain: Bool { true }
 
@@ -19,16 +17,26 @@ final class PersonForQuestions: Prompter {
     }
 
     func confirm(_ question: String) throws(KeychainError) -> Bool { question.hasSuffix("?") }
-
-    func tell(_ message: String) { notices.withLock { $0.append(message) } }
 }
 
 /// A question of the host that its client asks, by messages.
 @Suite struct QuestionTests {
     private let person = PersonForQuestions()
+    private let notices = Notices()
+
+    /// The notices that reach the client.
+    private final class Notices: Sendable {
+        private let notices = Mutex<[HostNotice]>([])
+        var all: [HostNotice] { notices.withLock(\.self) }
+        func append(_ notice: HostNotice) { notices.withLock { $0.append(notice) } }
+    }
 
     private func prompter(_ reply: HostReply? = nil) -> ClientPrompter {
-        ClientPrompter(PromptAbilities(of: person)) { [person] in reply ?? person.reply(to: $0) }
+        ClientPrompter(PromptAbilities(of: person)) { [notices] notice in
+            notices.append(notice)
+        } exchange: { [person] question in
+            reply ?? person.reply(to: question)
+        }
     }
 
     private func roundTrip<Value: Equatable>(
@@ -73,6 +81,9 @@ final class PersonForQuestions: Prompter {
         for reply in MessageSamples.replies {
             try roundTrip(reply, reply.message(), HostReply.init(parsing:lane:)) { $0.message() }
         }
+        for notice in MessageSamples.notices {
+            try roundTrip(notice, notice.message(), HostNotice.init(parsing:lane:)) { $0.message() }
+        }
         for abilities in MessageSamples.abilities {
             try roundTrip(abilities, abilities.message(), PromptAbilities.init(parsing:lane:)) { $0.message() }
         }
@@ -95,18 +106,34 @@ final class PersonForQuestions: Prompter {
         }
         #expect(try prompter.confirm("Sure?"))
         #expect(try !prompter.confirm("Sure"))
-        prompter.tell("Touch the card now")
-        #expect(person.notices.withLock { $0 } == ["Touch the card now"])
+    }
+
+    @Test func aNoticeIsEndedByItsNumber() {
+        let prompter = prompter()
+        prompter.tell("Wrong PIN.")
+        let end = prompter.show("Touch the card now")
+        let endOfWait = prompter.showWait(forCardIn: "Desk Reader")
+        endOfWait?()
+        end?()
+        let all = notices.all
+        guard case .message(_, let message) = all[1], case .wait(_, let wait) = all[2] else {
+            Issue.record("\(all)")
+            return
+        }
+        #expect(message != wait)
+        #expect(
+            all == [
+                .remark("Wrong PIN."), .message("Touch the card now", number: message),
+                .wait(forCardIn: "Desk Reader", number: wait), .over(wait), .over(message),
+            ])
     }
 
     @Test func aClientThatAnswersAnotherQuestionIsRefused() {
-        for reply in [HostReply.shown, .consent(true)] {
-            #expect(throws: KeychainError(.internal)) {
-                _ = try prompter(reply).ask(PromptRequest(.pin, subject: "card")).count
-            }
+        #expect(throws: KeychainError(.internal)) {
+            _ = try prompter(.consent(true)).ask(PromptRequest(.pin, subject: "card")).count
         }
-        for reply in [HostReply.shown, .secret(MessageSamples.secret("y"))] {
-            #expect(throws: KeychainError(.internal)) { try prompter(reply).confirm("Sure?") }
+        #expect(throws: KeychainError(.internal)) {
+            try prompter(.secret(MessageSamples.secret("y"))).confirm("Sure?")
         }
     }
 

@@ -25,6 +25,7 @@ import Testing
             add("hostRequest", request, request.message(contexts[index % contexts.count]))
         }
         for answer in try MessageSamples.answers() { add("hostAnswer", answer, answer.message()) }
+        for notice in MessageSamples.notices { add("hostNotice", notice, notice.message()) }
         samples["serviceHello/hello"] = ServiceHello(
             abilities: MessageSamples.abilities[0], environment: [Array("LANG=C".utf8)]
         ).encoded()

@@ -43,6 +43,48 @@ import WireTransport
         #expect(eventually { agrees.withLock { $0 } == true })
     }
 
+    @Test func aNoticeComesBeforeTheAnswerOrNever() throws {
+        prompter.tell("early")
+        line.begin(5)
+        let end = prompter.show("Touch the card now")
+        line.end()
+        let isAnswered = line.connection.send(.answer, number: 5, [], Secret(capacity: 0) { _ in })
+        #expect(isAnswered)
+        end?()
+        prompter.tell("late")
+        line.begin(6)
+        prompter.tell("late")
+        line.connection.shutDown()
+        guard let frame = client.receive(), frame.header.kind == .notice,
+            case .message("Touch the card now", _)? = try? HostNotice(
+                parsing: frame.fields, lane: Secret(capacity: 0) { _ in })
+        else {
+            Issue.record("it is another message")
+            return
+        }
+        let next = client.receive()?.header.kind
+        #expect(next == .answer)
+        let isNothing = client.receive() == nil
+        #expect(isNothing)
+    }
+
+    /// A thread that holds a card would wait with it.
+    @Test(arguments: [10, 2_000, 1 << 20]) func aClientThatDoesNotReadHoldsNoThread(length: Int) {
+        line.begin(5)
+        let start = ContinuousClock.now
+        let text = String(repeating: "a", count: length)
+        for _ in 0..<min(1_000, (4 << 20) / length) { prompter.tell(text) }
+        #expect(ContinuousClock.now - start < .seconds(10))
+        // No notice is read in part.
+        line.connection.shutDown()
+        var count = 0
+        while let header = client.receive()?.header {
+            #expect(header.kind == .notice)
+            count += 1
+        }
+        #expect((count > 0) == (length < 1 << 20))
+    }
+
     @Test(arguments: [nil, 6] as [UInt32?]) func noPersonIsAskedAboutARequestThatIsAnswered(next: UInt32?) {
         line.begin(5)
         let prompter = prompter

@@ -10,6 +10,7 @@ public final class TypesInTurn: Prompter {
         var requests: [PromptRequest] = []
         var questions: [String] = []
         var messages: [String] = []
+        var waits: [String] = []
     }
 
     private let state: Mutex<State>
@@ -28,6 +29,8 @@ public final class TypesInTurn: Prompter {
     public var requests: [PromptRequest] { state.withLock { $0.requests } }
     public var questions: [String] { state.withLock { $0.questions } }
     public var messages: [String] { state.withLock { $0.messages } }
+    /// The readers whose cards were waited for, each followed by "over" at the end of the wait.
+    public var waits: [String] { state.withLock { $0.waits } }
 
     public var canAsk: Bool { true }
     public var canAskAgain: Bool { true }
@@ -48,6 +51,11 @@ public final class TypesInTurn: Prompter {
     }
 
     public func tell(_ message: String) { state.withLock { $0.messages.append(message) } }
+
+    public func showWait(forCardIn reader: String) -> (@Sendable () -> Void)? {
+        state.withLock { $0.waits.append(reader) }
+        return { self.state.withLock { $0.waits.append("over") } }
+    }
 }
 
 /// A program that gives the same answer to every question, as pinentry does with a cached PIN.

@@ -25,7 +25,6 @@ extension HostQuestion: WireValue {
         switch self {
         case .secret(let request): message.write(case: 1, request)
         case .consent(let text): message.write(case: 2, text)
-        case .notice(let text): message.write(case: 3, text)
         case .anotherSecret(let request): message.write(case: 4, request)
         }
     }
@@ -34,7 +33,6 @@ extension HostQuestion: WireValue {
         switch try message.value(UInt8.self) {
         case 1: self = try message.read(Self.secret)
         case 2: self = try message.read(Self.consent)
-        case 3: self = try message.read(Self.notice)
         case 4: self = try message.read(Self.anotherSecret)
         default: throw .malformed
         }
@@ -46,7 +44,6 @@ extension HostReply: WireValue {
         switch self {
         case .secret(let secret): message.write(case: 1, secret)
         case .consent(let agrees): message.write(case: 2, agrees)
-        case .shown: message.write(case: 3)
         case .failed(let error): message.write(case: 4, error)
         }
     }
@@ -55,8 +52,28 @@ extension HostReply: WireValue {
         switch try message.value(UInt8.self) {
         case 1: self = try message.read(Self.secret)
         case 2: self = try message.read(Self.consent)
-        case 3: self = .shown
         case 4: self = try message.read(Self.failed)
+        default: throw .malformed
+        }
+    }
+}
+
+extension HostNotice: WireValue {
+    func write(to message: inout MessageWriter) {
+        switch self {
+        case .remark(let text): message.write(case: 1, text)
+        case .message(let text, let number): message.write(case: 2, text, number)
+        case .wait(let reader, let number): message.write(case: 3, reader, number)
+        case .over(let number): message.write(case: 4, number)
+        }
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        switch try message.value(UInt8.self) {
+        case 1: self = try message.read(Self.remark)
+        case 2: self = try message.read(Self.message)
+        case 3: self = try message.read(Self.wait)
+        case 4: self = try message.read(Self.over)
         default: throw .malformed
         }
     }
@@ -71,6 +88,18 @@ extension HostQuestion {
     }
 
     /// The message of the question.
+    package func message() -> MessageWriter { wholeMessage }
+}
+
+extension HostNotice {
+    /// The notice of a message.
+    ///
+    /// - Throws: `WireError` for anything that ``message()`` does not write.
+    package init(parsing fields: [UInt8], lane: consuming Secret) throws(WireError) {
+        self = try .read(fields, lane: lane)
+    }
+
+    /// The message of the notice.
     package func message() -> MessageWriter { wholeMessage }
 }
 

@@ -1,5 +1,6 @@
 public import KeychainModel
 public import SecureBytes
+internal import Synchronization
 
 /// A question that the host has its client ask, as a value. It has everything that is said to a person.
 public enum HostQuestion: Sendable, Hashable {
@@ -9,16 +10,12 @@ public enum HostQuestion: Sendable, Hashable {
     case anotherSecret(PromptRequest)
     /// To be answered by yes or no.
     case consent(String)
-    /// A message that wants no answer.
-    case notice(String)
 }
 
 /// The client's answer to a ``HostQuestion``.
 public enum HostReply: Sendable, Equatable {
     case secret(SharedSecret)
     case consent(Bool)
-    /// The answer to a notice.
-    case shown
     /// `errSecUserCanceled` where the person declines, `errSecInteractionNotAllowed` where no person can be asked.
     case failed(KeychainError)
 }
@@ -48,9 +45,6 @@ extension Prompter {
             case .secret(let request): return .secret(SharedSecret(try ask(request)))
             case .anotherSecret(let request): return .secret(SharedSecret(try askForAnother(request)))
             case .consent(let text): return .consent(try confirm(text))
-            case .notice(let text):
-                tell(text)
-                return .shown
             }
         } catch {
             return .failed(error)
@@ -64,10 +58,16 @@ package struct ClientPrompter: Prompter {
     package typealias Exchange = @Sendable (HostQuestion) throws(KeychainError) -> HostReply
 
     private let abilities: PromptAbilities
+    private let notify: @Sendable (HostNotice) -> Void
     private let exchange: Exchange
 
-    package init(_ abilities: PromptAbilities, exchange: @escaping Exchange) {
+    /// - Parameter notify: carries a notice to the client, and does not wait for the client.
+    package init(
+        _ abilities: PromptAbilities, notifying notify: @escaping @Sendable (HostNotice) -> Void,
+        exchange: @escaping Exchange
+    ) {
         self.abilities = abilities
+        self.notify = notify
         self.exchange = exchange
     }
 
@@ -87,7 +87,7 @@ package struct ClientPrompter: Prompter {
         switch try exchange(question) {
         case .secret(let shared): return shared.secret.clone()
         case .failed(let error): throw error
-        case .consent, .shown: throw ClientPrompter.unfitting
+        case .consent: throw ClientPrompter.unfitting
         }
     }
 
@@ -95,12 +95,26 @@ package struct ClientPrompter: Prompter {
         switch try exchange(.consent(question)) {
         case .consent(let agrees): return agrees
         case .failed(let error): throw error
-        case .secret, .shown: throw ClientPrompter.unfitting
+        case .secret: throw ClientPrompter.unfitting
         }
     }
 
-    /// Tells a message. A failure to do so is ignored.
-    package func tell(_ message: String) { _ = try? exchange(.notice(message)) }
+    package func tell(_ message: String) { notify(.remark(message)) }
+
+    package func show(_ message: String) -> (@Sendable () -> Void)? { begin { .message(message, number: $0) } }
+
+    package func showWait(forCardIn reader: String) -> (@Sendable () -> Void)? {
+        begin { .wait(forCardIn: reader, number: $0) }
+    }
+
+    /// - Returns: the function that ends the notice.
+    private func begin(_ notice: (UInt32) -> HostNotice) -> @Sendable () -> Void {
+        let number = ClientPrompter.lastNotice.wrappingAdd(1, ordering: .relaxed).newValue
+        notify(notice(number))
+        return { [notify] in notify(.over(number)) }
+    }
+
+    private static let lastNotice = Atomic<UInt32>(0)
 
     private static let unfitting = KeychainError(.internal, "the client answers another question than it was asked")
 }

@@ -39,6 +39,12 @@ public protocol Prompter: Sendable {
     ///   place for a message.
     func show(_ message: String) -> (@Sendable () -> Void)?
 
+    /// Shows that a card is waited for, which another program may be using, until the wait is over. It is called in the middle of the
+    /// wait, so that neither it nor its result may take long.
+    ///
+    /// - Returns: a function that ends it; nil where waits are not shown.
+    func showWait(forCardIn reader: String) -> (@Sendable () -> Void)?
+
     /// The other ways to give the answer, for the error of a question that cannot be asked: a program has other ways than a command.
     var alternative: String { get }
 }
@@ -59,6 +65,8 @@ extension Prompter {
         tell(message)
         return {}
     }
+
+    public func showWait(forCardIn reader: String) -> (@Sendable () -> Void)? { nil }
 
     public var alternative: String { KeychainError.waysOfPrograms }
 }

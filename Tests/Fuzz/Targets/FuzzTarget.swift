@@ -18,7 +18,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case authenticationResponse, keyMetadata, pinMetadata, attestation
     case uri
     case frame, hello, helloAnswer, call, answer, calls
-    case hostRequest, hostAnswer, hostQuestion, hostReply, promptAbilities, serviceHello
+    case hostRequest, hostAnswer, hostQuestion, hostReply, promptAbilities, serviceHello, hostNotice
 
     /// An input that violates a condition.
     public struct Finding: Error, CustomStringConvertible {
@@ -68,6 +68,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .hostReply: try expectSame(input) { try? HostReply(parsing: $0, lane: $1).message() }
         case .promptAbilities: try expectSame(input) { try? PromptAbilities(parsing: $0, lane: $1).message() }
         case .serviceHello: try expect((try? ServiceHello(parsing: input))?.encoded(), ifAny: input)
+        case .hostNotice: try expectSame(input) { try? HostNotice(parsing: $0, lane: $1).message() }
         }
     }
 

@@ -168,7 +168,7 @@ import WireTransport
     }
 
     private static let others: [FrameHeader.Kind] = [
-        .hello, .serviceHello, .connection, .answer, .working, .question, .reply,
+        .hello, .serviceHello, .connection, .answer, .working, .question, .reply, .notice,
     ]
 
     @Test(arguments: others) func whatIsNoRequestEndsItsConnectionAlone(kind: FrameHeader.Kind) throws {
@@ -232,7 +232,7 @@ import WireTransport
     /// What a host sends in place of an answer.
     private static let falseAnswers: [(FrameHeader.Kind, UInt32, [UInt8])] = [
         (.answer, 1, [1, 2, 3]), (.answer, 2, done), (.answer, 0, done), (.request, 1, []), (.question, 1, [0xFF]),
-        (.hello, 1, []),
+        (.hello, 1, []), (.notice, 1, [0xFF]),
     ]
 
     @Test(arguments: falseAnswers)

@@ -34,8 +34,12 @@ enum ServiceRoute: String, Sendable, CaseIterable {
     /// The prompter through which the host's questions reach a client's person by messages.
     private static func prompter(asking person: some Prompter) throws -> ClientPrompter {
         let abilities = PromptAbilities(of: person).message()
-        return ClientPrompter(try PromptAbilities(parsing: abilities.bytes, lane: abilities.lane)) {
-            (question) throws(KeychainError) in
+        return ClientPrompter(try PromptAbilities(parsing: abilities.bytes, lane: abilities.lane)) { notice in
+            switch notice {
+            case .remark(let text), .message(let text, _): person.tell(text)
+            case .wait, .over: break
+            }
+        } exchange: { (question) throws(KeychainError) in
             do {
                 let asked = question.message()
                 let reply = person.reply(to: try HostQuestion(parsing: asked.bytes, lane: asked.lane)).message()

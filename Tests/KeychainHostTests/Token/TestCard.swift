@@ -57,6 +57,7 @@ struct TestCard {
 
     /// The name of the card's keys: cards with different names have different keys.
     var name = "card"
+    var touchPolicy = CardKey.TouchPolicy.never
     var pinTries: UInt8?
     var unblockingTries: UInt8?
 
@@ -65,7 +66,7 @@ struct TestCard {
         for slot in slots {
             let pair = try key(slot)
             contents.keys[slot] = CardKey(
-                pair.privateKey, algorithm: algorithm, pinPolicy: .standard(for: slot), touchPolicy: .never,
+                pair.privateKey, algorithm: algorithm, pinPolicy: .standard(for: slot), touchPolicy: touchPolicy,
                 origin: .generated)
             guard !withoutCertificate.contains(slot), let tag = DataObject.certificate(of: slot) else { continue }
             contents.objects[tag] = DataObject.certificate(certificates[slot] ?? pair.certificate.der)

@@ -1,0 +1,70 @@
+internal import HostAPI
+internal import Platform
+internal import Synchronization
+
+/// The messages of the host that a client shows during one request.
+struct ShownNotices: ~Copyable {
+    private let prompter: any Prompter
+    private var shown: [UInt32: @Sendable () -> Void] = [:]
+
+    /// Messages at a time; further ones are not shown. A host has one.
+    private static let maximumCount = 8
+
+    init(_ prompter: any Prompter) { self.prompter = prompter }
+
+    deinit { for end in shown.values { end() } }
+
+    mutating func take(_ notice: HostNotice) {
+        let prompter = prompter
+        switch notice {
+        case .remark(let text): prompter.tell(text)
+        case .message(let text, let number): begin(number) { ShownMessage.begin(text, by: prompter) }
+        case .wait(let reader, let number): begin(number) { prompter.showWait(forCardIn: reader) }
+        case .over(let number): shown.removeValue(forKey: number)?()
+        }
+    }
+
+    private mutating func begin(_ number: UInt32, _ show: () -> (@Sendable () -> Void)?) {
+        guard shown.count < ShownNotices.maximumCount, shown[number] == nil else { return }
+        shown[number] = show()
+    }
+
+    /// Takes all messages away, before a question.
+    mutating func endAll() {
+        for end in shown.values { end() }
+        shown = [:]
+    }
+}
+
+/// A message that threads of its own show and take away, since a window's program may take its time. The request does not wait for them.
+private enum ShownMessage {
+    private enum State {
+        case pending, over
+        case shown(@Sendable () -> Void)
+    }
+
+    private final class Message: Sendable {
+        let state = Mutex(State.pending)
+    }
+
+    /// - Returns: the function that takes the message away.
+    static func begin(_ text: String, by prompter: any Prompter) -> @Sendable () -> Void {
+        let message = Message()
+        BlockingThread.start {
+            guard let hide = prompter.show(text) else { return }
+            let isOver = message.state.withLock { state in
+                if case .over = state { return true }
+                state = .shown(hide)
+                return false
+            }
+            if isOver { hide() }
+        }
+        return {
+            let shown = message.state.withLock { state in
+                defer { state = .over }
+                return state
+            }
+            if case .shown(let hide) = shown { BlockingThread.start(hide) }
+        }
+    }
+}

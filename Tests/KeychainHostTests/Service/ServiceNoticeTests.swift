@@ -1,0 +1,41 @@
+import HostAPI
+import KeychainModel
+import Platform
+import SecureBytes
+import Synchronization
+import TestSupport
+import Testing
+import VirtualCard
+
+@testable import KeychainHost
+
+/// The notices of a request that reach the person at the client.
+@Suite struct ServiceNoticeTests {
+    /// A signature that a thread of its own makes.
+    private final class Signature: Sendable {
+        private let made = Mutex<Result<[UInt8], any Error>?>(nil)
+
+        func begin(_ stage: ServiceStage, _ slot: CardKeyReference, _ context: RequestContext) {
+            BlockingThread.start { [self] in
+                let result = Result { try stage.sign(slot, context) }
+                made.withLock { $0 = result }
+            }
+        }
+
+        var isMade: Bool { made.withLock { $0 != nil } }
+        func get() throws -> [UInt8]? { try made.withLock(\.self)?.get() }
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func thePersonAtTheClientIsToldToTouchTheCard(route: ServiceRoute) throws {
+        let card = TestCard(profile: .yubiKey57, touchPolicy: .always)
+        let stage = try ServiceStage(route, card, clientPerson: TypesInTurn("123456"))
+        let signature = Signature()
+        signature.begin(stage, .authentication, RequestContext(questions: .byClient))
+        #expect(eventually { stage.clientPerson.messages.contains { $0.contains("Touch the card now") } })
+        stage.card.touch()
+        #expect(eventually { signature.isMade })
+        #expect(try stage.isSignature(try #require(try signature.get())))
+        #expect(stage.clientPerson.requests.count == 1)
+        #expect(stage.person.messages.isEmpty)
+    }
+}
