@@ -7,7 +7,7 @@ internal import TokenKit
 // Tokens as PKCS #11 has them: places, logins of one client, and the items of a token as it was read.
 extension Host {
     public func places(_ context: RequestContext) throws(KeychainError) -> Outcome<[TokenPlace]> {
-        try requests.run(context) { _ throws(KeychainError) in presentPlaces() }
+        try run(context) { _ throws(KeychainError) in presentPlaces() }
     }
 
     private func presentPlaces() -> Outcome<[TokenPlace]> {
@@ -18,7 +18,7 @@ extension Host {
     public func awaitPlaces(
         otherThan known: [TokenPlace], _ context: RequestContext
     ) throws(KeychainError) -> Outcome<[TokenPlace]> {
-        try requests.run(context) { ticket throws(KeychainError) in
+        try run(context) { ticket throws(KeychainError) in
             let monitor = ReaderMonitor()
             ticket.whenCancelled { monitor.cancel() }
             var present = presentPlaces()
@@ -37,15 +37,17 @@ extension Host {
     public func token(
         in place: String, telling facts: TokenFacts, _ context: RequestContext
     ) throws(KeychainError) -> TokenDescription {
-        var description = try placeTable.place(at: place).describe(facts)
-        if description.pin?.canAsk == false { description.pin?.canAsk = prompter.canAsk }
-        return description
+        try run(context) { _ throws(KeychainError) in
+            var description = try placeTable.place(at: place).describe(facts)
+            if description.pin?.canAsk == false { description.pin?.canAsk = prompter.canAsk }
+            return description
+        }
     }
 
     public func tokenItems(
         in place: String, _ selection: TokenItemSelection, _ context: RequestContext
     ) throws(KeychainError) -> Outcome<[Item]> {
-        try requests.run(context) { _ throws(KeychainError) in
+        try run(context) { _ throws(KeychainError) in
             var outcome = try placeTable.place(at: place).items(selection)
             outcome.found.removeAll { !accessGroups.allow($0) }
             return outcome
@@ -65,13 +67,13 @@ extension Host {
     }
 
     public func logOut(of place: String, _ context: RequestContext) throws(KeychainError) {
-        try requests.run(context) { _ throws(KeychainError) in try placeTable.place(at: place).logOut() }
+        try run(context) { _ throws(KeychainError) in try placeTable.place(at: place).logOut() }
     }
 
     public func changePIN(
         of place: String, from old: SharedSecret, to new: SharedSecret, _ context: RequestContext
     ) throws(KeychainError) {
-        try requests.run(context) { _ throws(KeychainError) in
+        try run(context) { _ throws(KeychainError) in
             try placeTable.place(at: place).changePIN(from: old.secret.clone(), to: new.secret.clone())
         }
     }
@@ -81,7 +83,7 @@ extension Host {
         place: String, _ context: RequestContext,
         _ body: (any HostedPlace, RequestTicket, AuthenticationContext) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
-        try requests.run(context) { ticket throws(KeychainError) in
+        try run(context) { ticket throws(KeychainError) in
             let place = try placeTable.place(at: place)
             return try body(place, ticket, authentication(context, ticket))
         }

@@ -6,7 +6,7 @@ internal import TokenKit
 // Requests about cards, their drivers and their settings.
 extension Host {
     public func drivers(_ context: RequestContext) throws(KeychainError) -> [CardDriver] {
-        try requests.run(context) { _ throws(KeychainError) in
+        try run(context) { _ throws(KeychainError) in
             let disabled = try? keychains.preferences.disabledDrivers
             return keychains.allDrivers.map { driver in
                 CardDriver(
@@ -20,7 +20,7 @@ extension Host {
     public func cardSettings(
         _ parts: CardSettings.Parts, in domain: PreferencesDomain?, _ context: RequestContext
     ) throws(KeychainError) -> CardSettings {
-        try requests.run(context) { _ throws(KeychainError) in
+        try run(context) { _ throws(KeychainError) in
             let preferences = keychains.preferences
             var settings = CardSettings()
             if parts.contains(.pins) {
@@ -42,7 +42,7 @@ extension Host {
     public func configureCards(
         _ change: CardSettings.Change, in domain: PreferencesDomain, _ context: RequestContext
     ) throws(KeychainError) {
-        try requests.run(context) { _ throws(KeychainError) in
+        try run(context) { _ throws(KeychainError) in
             let preferences = keychains.preferences
             switch change {
             case .pinTimeout(let seconds): try preferences.setPINTimeout(seconds, in: domain)

@@ -7,7 +7,7 @@ internal import SystemCrypto
 extension Host {
     public func exportFile(_ request: ExportRequest, _ context: RequestContext) throws(KeychainError) -> SharedSecret {
         guard request.usesKeychains else {
-            return try requests.run(context) { ticket throws(KeychainError) in
+            return try run(context) { ticket throws(KeychainError) in
                 let file = ExportedFile(request, asking: try authentication(context, ticket)) {
                     (key, _) throws(KeychainError) in try key.givenPrivateKey
                 }

@@ -5,7 +5,7 @@ public import SecureBytes
 // Requests about keychains in files, and about the settings that choose them.
 extension Host {
     public func path(ofKeychain name: String, _ context: RequestContext) throws(KeychainError) -> String {
-        try requests.run(context) { _ throws(KeychainError) in keychains.preferences.absolutePath(name) }
+        try run(context) { _ throws(KeychainError) in keychains.preferences.absolutePath(name) }
     }
 
     public func openKeychain(
@@ -36,7 +36,7 @@ extension Host {
     }
 
     public func deleteKeychain(_ name: String, _ context: RequestContext) throws(KeychainError) {
-        try requests.run(context) { _ throws(KeychainError) in try keychains.preferences.delete(name) }
+        try run(context) { _ throws(KeychainError) in try keychains.preferences.delete(name) }
     }
 
     public func configure(
@@ -53,7 +53,7 @@ extension Host {
     public func keychainChoice(
         in domain: PreferencesDomain?, _ context: RequestContext
     ) throws(KeychainError) -> KeychainChoice {
-        try requests.run(context) { _ throws(KeychainError) in
+        try run(context) { _ throws(KeychainError) in
             let preferences = keychains.preferences
             guard let domain else {
                 return KeychainChoice(
@@ -73,7 +73,7 @@ extension Host {
     public func choose(
         _ change: KeychainChoice.Change, in domain: PreferencesDomain, _ context: RequestContext
     ) throws(KeychainError) {
-        try requests.run(context) { _ throws(KeychainError) in
+        try run(context) { _ throws(KeychainError) in
             let preferences = keychains.preferences
             switch change {
             case .searchList(let names): try preferences.setSearchList(names, in: domain)

@@ -9,7 +9,7 @@ extension Host {
         _ request: ImportRequest, _ context: RequestContext
     ) throws(KeychainError) -> ImportedContent {
         guard let target = request.target else {
-            return try requests.run(context) { ticket throws(KeychainError) in
+            return try run(context) { ticket throws(KeychainError) in
                 try ImportedFile(request, asking: authentication(context, ticket)).content
             }
         }

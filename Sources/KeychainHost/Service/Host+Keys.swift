@@ -78,7 +78,7 @@ extension Host {
     ) throws(KeychainError) -> Result {
         switch key {
         case .given(let given):
-            return try requests.run(context) { ticket throws(KeychainError) in
+            return try run(context) { ticket throws(KeychainError) in
                 let (key, authentication) = (try UsableKey(given), try authentication(context, ticket))
                 try ticket.check()
                 return try body(key, context.purpose, authentication)

@@ -4,7 +4,7 @@ internal import TokenKit
 
 extension Host {
     public func modules(_ context: RequestContext) throws(KeychainError) -> [ModuleDescription] {
-        try requests.run(context) { _ throws(KeychainError) in
+        try run(context) { _ throws(KeychainError) in
             let leftOut = keychains.leftOutModules()
             return try keychains.presentModules().map(\.description)
                 + leftOut.map { ModuleDescription($0.name, .leftOut(reason: $0.reason)) }

@@ -6,7 +6,7 @@ public import SystemCrypto
 // Judgements of certificates.
 extension Host {
     public func trustedRoots(_ context: RequestContext) throws(KeychainError) -> [Certificate] {
-        try requests.run(context) { _ throws(KeychainError) in try client.trustAnchors.roots() }
+        try run(context) { _ throws(KeychainError) in try client.trustAnchors.roots() }
     }
 
     public func judge(
@@ -14,7 +14,7 @@ extension Host {
     ) throws(KeychainError) -> Outcome<CertificateChain.Outcome> {
         // Without a keychain, no setting has to be readable.
         if request.keychains == [] {
-            return try requests.run(context) { _ throws(KeychainError) in try verdict(request, Outcome([])) }
+            return try run(context) { _ throws(KeychainError) in try verdict(request, Outcome([])) }
         }
         return try visit(context, onToken: false) { visit throws(KeychainError) in
             try verdict(request, visit.session.certificates(in: request.keychains))

@@ -98,11 +98,23 @@ public final class Host: KeychainService {
         func use(_ standard: String) -> String { purpose ?? standard }
     }
 
+    /// Answers a request. Where it waits for a card, its client is told.
+    func run<Result: Sendable>(
+        _ context: RequestContext, _ body: (RequestTicket) throws(KeychainError) -> Result
+    ) throws(KeychainError) -> Result {
+        guard !(clientPrompter is NoPrompter) else { return try requests.run(context, body) }
+        let notice: TokenSlot.WaitNotice = { [clientPrompter] reader in WaitMessage.begin(reader, clientPrompter) }
+        let result = TokenSlot.$tellOfWait.withValue(notice) {
+            Swift.Result { () throws(KeychainError) in try requests.run(context, body) }
+        }
+        return try result.get()
+    }
+
     /// - Parameter token: true for a request about something on a token, false for one about something in a file; nil for either.
     func visit<Result: Sendable>(
         _ context: RequestContext, onToken token: Bool? = nil, _ body: (Visit) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
-        try requests.run(context) { ticket throws(KeychainError) in
+        try run(context) { ticket throws(KeychainError) in
             let authentication = try authentication(context, ticket)
             let session =
                 if let place = context.place {
@@ -152,7 +164,7 @@ public final class Host: KeychainService {
     }
 
     public func usableCredentials(_ context: RequestContext) throws(KeychainError) -> [CredentialKind] {
-        try requests.run(context) { ticket throws(KeychainError) in
+        try run(context) { ticket throws(KeychainError) in
             let authentication = try authentication(context, ticket)
             return CredentialKind.allCases.filter { authentication.hasCredential($0) }
         }
@@ -161,7 +173,7 @@ public final class Host: KeychainService {
     public func endAuthentication(
         _ number: AuthenticationNumber, _ context: RequestContext
     ) throws(KeychainError) {
-        try requests.run(context) { _ throws(KeychainError) in contexts.end(number) }
+        try run(context) { _ throws(KeychainError) in contexts.end(number) }
     }
 
     public func cancel(_ request: RequestNumber) { requests.cancel(request) }
@@ -353,7 +365,7 @@ public final class Host: KeychainService {
     public func events(
         of topic: EventTopic, after position: EventPosition?, waiting patience: Duration, _ context: RequestContext
     ) throws(KeychainError) -> EventPage {
-        try requests.run(context) { ticket throws(KeychainError) in
+        try run(context) { ticket throws(KeychainError) in
             let (number, subscription) = try subscriptions.subscription(to: topic, at: position)
             let page = try subscription.page(after: position?.number ?? 0, waiting: patience, ticket)
             return EventPage(
@@ -363,6 +375,6 @@ public final class Host: KeychainService {
     }
 
     public func endEvents(at position: EventPosition, _ context: RequestContext) throws(KeychainError) {
-        try requests.run(context) { _ throws(KeychainError) in subscriptions.end(at: position) }
+        try run(context) { _ throws(KeychainError) in subscriptions.end(at: position) }
     }
 }

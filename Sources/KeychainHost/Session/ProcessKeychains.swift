@@ -27,7 +27,6 @@ public final class ProcessKeychains: Sendable {
     private let readers: @Sendable () throws(CardError) -> [any CardReader]
     private let trace: (any CardTrace)?
     private let waitsOnce: Bool
-    private let tellOfWait: TokenSlot.WaitNotice?
     private let state = Mutex(State())
 
     private struct State {
@@ -49,7 +48,6 @@ public final class ProcessKeychains: Sendable {
     ///   - leftOutModules: the modules that the configuration leaves out, each with the reason as a sentence.
     ///   - includesToken: whether a token of a module is used.
     ///   - readers: the readers to look for cards in.
-    ///   - tellOfWait: tells a person that another program has a card.
     public init(
         _ preferences: KeychainPreferences = KeychainPreferences(), recalls: Bool = true,
         trace: (any CardTrace)? = nil, waitsOnce: Bool = false,
@@ -59,8 +57,7 @@ public final class ProcessKeychains: Sendable {
         includesToken: @escaping @Sendable (TokenKeychain) -> Bool = { _ in true },
         readers: @escaping @Sendable () throws(CardError) -> [any CardReader] = { () throws(CardError) in
             try PCSCReader.all()
-        },
-        tellingOfWaits tellOfWait: TokenSlot.WaitNotice? = nil
+        }
     ) {
         self.preferences = preferences
         self.modules = modules
@@ -69,7 +66,6 @@ public final class ProcessKeychains: Sendable {
         self.readers = readers
         self.trace = trace
         self.waitsOnce = waitsOnce
-        self.tellOfWait = tellOfWait
         allDrivers = drivers(
             TokenCaches(in: preferences.directories, recalls: recalls) { preferences.effectiveProofBeforePIN })
         do throws(KeychainError) {
@@ -220,7 +216,7 @@ public final class ProcessKeychains: Sendable {
             tellingOfBlockedPINs: { [preferences] reader in
                 EventInbox.post(KeychainEvent(.pinBlocked, location: reader, process: getpid()))
                 preferences.signals.tellOfBlockedPIN(in: reader)
-            }, tellingOfWaits: tellOfWait)
+            })
     }
 
     /// The reader of a name, whether or not it is among those to look for cards in.

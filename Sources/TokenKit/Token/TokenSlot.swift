@@ -23,7 +23,6 @@ public final class TokenSlot: Sendable {
     private let drivers: [any TokenDriver]
     private let trace: (any CardTrace)?
     private let tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)?
-    private let tellOfWait: WaitNotice?
     /// The time for which a PIN that is presented now stays valid.
     let pinTimeout: @Sendable () -> Duration?
     let now: @Sendable () -> ContinuousClock.Instant
@@ -62,6 +61,9 @@ public final class TokenSlot: Sendable {
     /// once.
     public typealias WaitNotice = @Sendable (_ reader: String) -> @Sendable () -> Void
 
+    /// Tells a person that another program has a card for which the present thread waits. A call waits on the thread of its caller.
+    @TaskLocal public static var tellOfWait: WaitNotice?
+
     /// - Parameters:
     ///   - drivers: asked in this order whether they know the card.
     ///   - trace: a listener for each command and answer.
@@ -69,17 +71,14 @@ public final class TokenSlot: Sendable {
     ///   - waitsOnce: whether a card that was held by another program, or silent, for a whole wait is not waited for again. A
     ///     command asks for the card in several places.
     ///   - tellOfBlockedPIN: called when the last try of a PIN was lost here.
-    ///   - tellOfWait: tells a person that another program has the card.
     public convenience init(
         reader: any CardReader, drivers: [any TokenDriver], trace: (any CardTrace)? = nil, waitsOnce: Bool = false,
         endingPINsAfter pinTimeout: @escaping @Sendable () -> Duration? = { nil },
-        tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil,
-        tellingOfWaits tellOfWait: WaitNotice? = nil
+        tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil
     ) {
         self.init(
             CryptokiSlotName(reader: reader.name), reader: reader, drivers: drivers, trace: trace,
-            waitsOnce: waitsOnce, endingPINsAfter: pinTimeout, tellingOfBlockedPINs: tellOfBlockedPIN,
-            tellingOfWaits: tellOfWait)
+            waitsOnce: waitsOnce, endingPINsAfter: pinTimeout, tellingOfBlockedPINs: tellOfBlockedPIN)
     }
 
     /// Makes a slot with another name in PKCS #11 than that of its reader.
@@ -88,15 +87,13 @@ public final class TokenSlot: Sendable {
         trace: (any CardTrace)? = nil, waitsOnce: Bool = false,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
         endingPINsAfter pinTimeout: @escaping @Sendable () -> Duration? = { nil },
-        tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil,
-        tellingOfWaits tellOfWait: WaitNotice? = nil
+        tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil
     ) {
         self.cryptokiName = cryptokiName
         self.reader = reader
         self.pinTimeout = pinTimeout
         self.now = now
         self.tellOfBlockedPIN = tellOfBlockedPIN
-        self.tellOfWait = tellOfWait
         self.drivers = drivers
         self.trace = trace
         self.waitsOnce = waitsOnce
@@ -271,7 +268,7 @@ public final class TokenSlot: Sendable {
     ) throws(TokenError) -> Result {
         if let expected, state.connection == nil || state.insertion != expected { throw TokenSlot.exchanged }
         if expected == nil { state.isLetGo = false }
-        let endNotice = tellOfWait?(name)
+        let endNotice = TokenSlot.tellOfWait?(name)
         defer { endNotice?() }
         let connection = try connect(&state, wait)
         endOverduePIN(&state)

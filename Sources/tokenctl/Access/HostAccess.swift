@@ -34,8 +34,7 @@ struct HostAccess {
             readers: { () throws(CardError) in
                 guard let choice else { return try PCSCReader.all() }
                 return try choice.readers()
-            },
-            tellingOfWaits: CardWaitNotice.begin)
+            })
     }
 
     /// The host for requests that ask nobody.
@@ -48,6 +47,7 @@ struct HostAccess {
         asking prompter: any Prompter = NoPrompter(), accessGroups groups: AccessGroups? = nil
     ) -> any KeychainService {
         KeychainHost.Host(process, accessGroups: groups ?? .configured, prompter: prompter)
+            .asking(WaitShowingPrompter(prompter: prompter))
     }
 
     // MARK: The user's folders

@@ -1,10 +1,12 @@
 import HostAPI
 import KeychainModel
+import PIVDriver
 import Platform
 import SecureBytes
 import Synchronization
 import TestSupport
 import Testing
+import TokenKit
 import VirtualCard
 
 @testable import KeychainHost
@@ -37,5 +39,28 @@ import VirtualCard
         #expect(try stage.isSignature(try #require(try signature.get())))
         #expect(stage.clientPerson.requests.count == 1)
         #expect(stage.person.messages.isEmpty)
+    }
+
+    @Test(arguments: [ServiceRoute.call, .socket], RequestContext.Questions.allCases)
+    func aClientIsToldOfAWaitForACardAndOfItsEnd(route: ServiceRoute, questions: RequestContext.Questions) throws {
+        let stage = try ServiceStage(route)
+        let other = TokenSlot(reader: stage.reader, drivers: [PIVDriver()])
+        let (isTaken, isFree) = (CountingSemaphore(), CountingSemaphore())
+        BlockingThread.start {
+            try? other.read { (_, _, _) throws(TokenError) in
+                isTaken.signal()
+                isFree.wait()
+            }
+        }
+        isTaken.wait()
+        let signature = Signature()
+        signature.begin(stage, .cardAuthentication, RequestContext(questions: questions))
+        #expect(eventually { !stage.clientPerson.waits.isEmpty })
+        #expect(stage.clientPerson.waits == ["Desk Reader"])
+        isFree.signal()
+        #expect(eventually { signature.isMade })
+        #expect(try stage.isSignature(try #require(try signature.get()), of: .cardAuthentication))
+        #expect(stage.clientPerson.waits == ["Desk Reader", "over"])
+        #expect(stage.person.waits.isEmpty)
     }
 }
