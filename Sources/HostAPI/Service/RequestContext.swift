@@ -56,7 +56,7 @@ public struct RequestContext: Sendable, Equatable {
         }
     }
 
-    /// The number by which the request can be cancelled; nil for a request that is not.
+    /// The number by which the request can be cancelled, which no other request of the client has had; nil for a request that is not.
     public var number: RequestNumber?
     /// The purpose, in words that complete "PIN to …"; nil for the host's own words.
     public var purpose: String?

@@ -54,8 +54,14 @@ final class RequestTicket: Sendable {
 final class RequestTable: Sendable {
     private struct State {
         var entries: [(number: RequestNumber?, ticket: RequestTicket)] = []
+        /// The numbers without a request that were cancelled last, the latest at the end. A cancellation comes over another connection than
+        /// its request, which it may overtake.
+        var cancelledEarly: [RequestNumber] = []
         var hasEnded = false
     }
+
+    /// As many as a client has connections, each with one request under way.
+    private static let maximumCancelledEarly = 128
 
     private let state = Mutex(State())
 
@@ -66,7 +72,11 @@ final class RequestTable: Sendable {
         let ticket = RequestTicket(context)
         let isLate = state.withLock { state in
             state.entries.append((context.number, ticket))
-            return state.hasEnded
+            guard let early = state.cancelledEarly.firstIndex(where: { $0 == context.number }) else {
+                return state.hasEnded
+            }
+            state.cancelledEarly.remove(at: early)
+            return true
         }
         defer { state.withLock { $0.entries.removeAll { $0.ticket === ticket } } }
         if isLate { ticket.cancel() }
@@ -76,8 +86,16 @@ final class RequestTable: Sendable {
 
     var count: Int { state.withLock(\.entries.count) }
 
+    /// Cancels a request. One that has not begun is cancelled once it begins, unless many others were cancelled since.
     func cancel(_ number: RequestNumber) {
-        state.withLock { $0.entries.last { $0.number == number } }?.ticket.cancel()
+        let ticket = state.withLock { state -> RequestTicket? in
+            if let entry = state.entries.last(where: { $0.number == number }) { return entry.ticket }
+            state.cancelledEarly.removeAll { $0 == number }
+            if state.cancelledEarly.count == RequestTable.maximumCancelledEarly { state.cancelledEarly.removeFirst() }
+            state.cancelledEarly.append(number)
+            return nil
+        }
+        ticket?.cancel()
     }
 
     /// Cancels all requests, also those that begin later: their client has gone.

@@ -196,6 +196,28 @@ import WireTransport
         #expect(answer.kind == .answer)
     }
 
+    @Test(arguments: ServiceRoute.allCases) func aCancellationMayOvertakeItsRequest(route: ServiceRoute) throws {
+        let service = try ServiceStage(route).service
+        service.cancel(RequestNumber(rawValue: 9))
+        #expect(throws: KeychainError(.userCanceled)) {
+            try service.places(RequestContext(number: RequestNumber(rawValue: 9)))
+        }
+        #expect(throws: Never.self) { try service.places(RequestContext(number: RequestNumber(rawValue: 8))) }
+        #expect(throws: Never.self) { try service.places(RequestContext()) }
+    }
+
+    @Test func aClientThatCancelsWithoutEndTakesNoMemory() throws {
+        let stage = try ServiceStage(.call)
+        for number in 0..<1_000 as Range<UInt64> {
+            for _ in 0..<2 { stage.service.cancel(RequestNumber(rawValue: number)) }
+        }
+        func isCancelled(_ number: UInt64) -> Bool {
+            (try? stage.service.places(RequestContext(number: RequestNumber(rawValue: number)))) == nil
+        }
+        #expect((0..<1_000).filter(isCancelled) == Array(872..<1_000))
+        #expect(!isCancelled(999))
+    }
+
     // MARK: Hosts
 
     @Test(arguments: [(1, 1, true), (1, 9, true), (2, 9, false), (0, 0, false)])
