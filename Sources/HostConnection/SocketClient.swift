@@ -29,6 +29,8 @@ package final class SocketClient: Sendable {
 
     /// Seconds in which a host that is alive says something.
     private static let patience = 25
+    /// The time by which the client gives up a question later than the host, which says why.
+    private static let grace = Duration.seconds(1)
 
     /// Introduces a client to a host.
     ///
@@ -64,8 +66,9 @@ package final class SocketClient: Sendable {
     package var service: any KeychainService {
         WireService { number in
             self.cancel(number)
-        } exchange: { request throws(KeychainError) in
-            try self.exchange(request)
+        } exchange: { request, limit throws(KeychainError) in
+            let end = limit.map { ContinuousClock.now + $0 + SocketClient.grace }
+            return try self.exchange(request, end.map(self.prompter.givingUp) ?? self.prompter)
         }
     }
 
@@ -74,10 +77,10 @@ package final class SocketClient: Sendable {
     private static let ended = KeychainError(
         .notAvailable, "the host of the keychains has ended, or does not answer (try again)")
 
-    private func exchange(_ request: MessageWriter) throws(KeychainError) -> HostAnswer {
+    private func exchange(_ request: MessageWriter, _ prompter: any Prompter) throws(KeychainError) -> HostAnswer {
         let first = try served()
         do throws(KeychainError) {
-            return try exchange(request, over: try connection(of: first), of: first)
+            return try exchange(request, prompter, over: try connection(of: first), of: first)
         } catch {
             if first.isClosed { forget(first) }
             throw error
@@ -85,7 +88,7 @@ package final class SocketClient: Sendable {
     }
 
     private func exchange(
-        _ request: MessageWriter, over connection: FrameSocket, of first: FrameSocket
+        _ request: MessageWriter, _ prompter: any Prompter, over connection: FrameSocket, of first: FrameSocket
     ) throws(KeychainError) -> HostAnswer {
         // A connection on which the answer may still come is not given back: it is closed with its last reference.
         let number = nextNumber

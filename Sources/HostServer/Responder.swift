@@ -58,7 +58,8 @@ struct ServiceResponder: Responder {
             let answer = host.answer(request, context).message()
             line.end()
             return send(answer, number, over: line.connection)
-        case .hello, .serviceHello, .connection, .answer, .working, .question, .reply, .part, .notice: return false
+        case .reply: return line.takeLateReply(number)
+        case .hello, .serviceHello, .connection, .answer, .working, .question, .part, .notice: return false
         }
     }
 

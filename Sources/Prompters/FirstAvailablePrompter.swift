@@ -18,6 +18,10 @@ public struct FirstAvailablePrompter: Prompter {
     public var allowsPINPad: Bool { prompters.contains(where: \.allowsPINPad) }
     public var canConfirm: Bool { prompters.contains { $0.canAsk && $0.canConfirm } }
 
+    public func givingUp(at end: ContinuousClock.Instant) -> any Prompter {
+        FirstAvailablePrompter(prompters.map { $0.givingUp(at: end) }, alternative: alternative)
+    }
+
     public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
         for prompter in prompters where prompter.canAsk {
             do throws(KeychainError) { return try prompter.ask(request) } catch {

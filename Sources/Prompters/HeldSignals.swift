@@ -13,7 +13,11 @@ struct HeldSignals {
 
     private static let state = Mutex((holders: 0, held: [Int32]()))
 
-    init(_ numbers: [Int32] = ending + [SIGTSTP]) {
+    private let end: ContinuousClock.Instant?
+
+    /// - Parameter end: the time at which a wait is given up as for a signal; nil for never.
+    init(_ numbers: [Int32] = ending + [SIGTSTP], until end: ContinuousClock.Instant? = nil) {
+        self.end = end
         Self.state.withLock { state in
             if state.holders == 0 { caught.store(0, ordering: .relaxed) }
             state.holders += 1
@@ -21,8 +25,8 @@ struct HeldSignals {
         }
     }
 
-    /// Whether one of the signals came.
-    var hasCome: Bool { caught.load(ordering: .relaxed) != 0 }
+    /// Whether one of the signals came, or the time is over.
+    var hasCome: Bool { caught.load(ordering: .relaxed) != 0 || end.map { .now >= $0 } ?? false }
 
     /// Stops holding the signals, and raises those that came.
     func release() {

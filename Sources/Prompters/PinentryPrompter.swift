@@ -9,6 +9,8 @@ public struct PinentryPrompter: Prompter {
     private let program: String
     private let place: PromptPlace
     private let trial = Trial()
+    /// The time at which a question is given up; nil for never.
+    private var end: ContinuousClock.Instant?
 
     /// The time that the program may take for an answer that needs no person, in milliseconds.
     var patience: Int32 = 10_000
@@ -19,6 +21,12 @@ public struct PinentryPrompter: Prompter {
     public init(program: String = "pinentry", at place: PromptPlace = .ofProcess) {
         self.program = program
         self.place = place
+    }
+
+    public func givingUp(at end: ContinuousClock.Instant) -> any Prompter {
+        var prompter = self
+        prompter.end = end
+        return prompter
     }
 
     /// Starts the program to find out, until that has succeeded once.
@@ -95,7 +103,7 @@ public struct PinentryPrompter: Prompter {
     ) throws(KeychainError) -> Result {
         let terminal = place.terminal.flatMap { TerminalState($0) }
         // Without `SIGTSTP`, which stops the program as well: the program restores its terminal by itself then.
-        let signals = HeldSignals(HeldSignals.ending)
+        let signals = HeldSignals(HeldSignals.ending, until: end)
         defer {
             terminal?.restore()
             signals.release()

@@ -28,9 +28,13 @@ final class Terminal {
     private func put(_ text: String) { try? Descriptor.write(text, to: descriptor) }
 
     /// Reads a line that is shown, without its end.
-    func readLine() -> String {
+    ///
+    /// - Parameter end: the time at which the answer is given up, and empty; nil for never.
+    func readLine(until end: ContinuousClock.Instant? = nil) -> String {
         var line: [UInt8] = []
-        while line.count < Terminal.maximumLength, let byte = readByte(), byte != UInt8(ascii: "\n") {
+        while line.count < Terminal.maximumLength {
+            guard waitForByte(unless: { end.map { .now >= $0 } ?? false }) else { return "" }
+            guard let byte = readByte(), byte != UInt8(ascii: "\n") else { break }
             line.append(byte)
         }
         return String(decoding: line, as: UTF8.self)
@@ -40,12 +44,16 @@ final class Terminal {
     ///
     /// The terminal is restored when this returns, and when a signal ends the process meanwhile. Ctrl-C arrives as a
     /// character and cancels.
-    func readHidden(asking question: String) throws(KeychainError) -> Secret {
+    ///
+    /// - Parameter end: the time at which the question is given up; nil for never.
+    func readHidden(
+        asking question: String, until end: ContinuousClock.Instant? = nil
+    ) throws(KeychainError) -> Secret {
         var shown = termios()
         guard unsafe tcgetattr(descriptor, &shown) == 0 else {
             throw KeychainError(.notAvailable, "cannot hide what is typed: \(SystemError().reason)")
         }
-        let signals = HeldSignals()
+        let signals = HeldSignals(until: end)
         var hidden = shown
         hidden.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG | IEXTEN)
         unsafe tcsetattr(descriptor, TCSAFLUSH, &hidden)
@@ -62,7 +70,7 @@ final class Terminal {
         var isOverlong = false
         let secret = try Secret(capacity: Terminal.maximumLength) { (output) throws(KeychainError) in
             while true {
-                guard waitForByte(unless: signals), let byte = readByte() else { throw .canceled }
+                guard waitForByte(unless: { signals.hasCome }), let byte = readByte() else { throw .canceled }
                 switch Keystroke(byte) {
                 case .enter: return
                 case .cancel: throw .canceled
@@ -85,19 +93,19 @@ final class Terminal {
         while output.count > 0, output.removeLast() & 0xC0 == 0x80 {}
     }
 
-    /// - Returns: whether a byte can be read; false when a signal came first, or the terminal was closed.
-    private func waitForByte(unless signals: HeldSignals) -> Bool {
+    /// - Returns: whether a byte can be read; false where the wait is over first, or the terminal was closed.
+    private func waitForByte(unless isOver: () -> Bool) -> Bool {
         var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        while !signals.hasCome {
-            let count = unsafe poll(&watched, 1, Terminal.signalCheckInterval)
+        while !isOver() {
+            let count = unsafe poll(&watched, 1, Terminal.checkInterval)
             if count > 0 { return watched.revents & Int16(POLLIN) != 0 }
             guard count == 0 || errno == EINTR else { return false }
         }
         return false
     }
 
-    /// The time between two looks at the signals, in milliseconds; it delays only a program that is about to end.
-    private static let signalCheckInterval: Int32 = 100
+    /// The time between two looks at the signals and the time, in milliseconds; it delays only a program that is about to end.
+    private static let checkInterval: Int32 = 100
 
     private func readByte() -> UInt8? {
         var byte: UInt8 = 0

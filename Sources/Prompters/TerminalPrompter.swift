@@ -5,9 +5,17 @@ public import SecureBytes
 /// Asks on the controlling terminal, whatever standard input and output are, without showing what is typed.
 public struct TerminalPrompter: Prompter {
     private let place: PromptPlace
+    /// The time at which a question is given up; nil for never.
+    private var end: ContinuousClock.Instant?
 
     public init(at place: PromptPlace = .ofProcess) {
         self.place = place
+    }
+
+    public func givingUp(at end: ContinuousClock.Instant) -> any Prompter {
+        var prompter = self
+        prompter.end = end
+        return prompter
     }
 
     private func terminal() -> Terminal? { place.terminalToOpen.flatMap { Terminal($0) } }
@@ -21,9 +29,9 @@ public struct TerminalPrompter: Prompter {
         guard let terminal = terminal() else { throw .cannotAsk(request, by: self, because: "there is no terminal") }
         if let failure = request.failure { terminal.writeLine(failure) }
         while true {
-            let answer = try terminal.readHidden(asking: "\(request.sentence): ")
+            let answer = try terminal.readHidden(asking: "\(request.sentence): ", until: end)
             guard request.wantsRepetition(of: answer) else { return answer }
-            if answer.equals(try terminal.readHidden(asking: "\(request.field) again: ")) { return answer }
+            if answer.equals(try terminal.readHidden(asking: "\(request.field) again: ", until: end)) { return answer }
             terminal.writeLine("They differ. Once more:")
         }
     }
@@ -31,7 +39,7 @@ public struct TerminalPrompter: Prompter {
     public func confirm(_ question: String) throws(KeychainError) -> Bool {
         guard let terminal = terminal() else { return false }
         terminal.write("\(question) [y/N] ")
-        return ["y", "Y", "yes"].contains(terminal.readLine())
+        return ["y", "Y", "yes"].contains(terminal.readLine(until: end))
     }
 
     public func tell(_ message: String) {

@@ -82,6 +82,11 @@ package final class FrameSocket: Sendable {
         } while ContinuousClock.now < end
     }
 
+    /// Waits for the beginning of the next message, or the end of the connection.
+    ///
+    /// - Returns: false where there is neither until the time.
+    package func hasMessage(by end: ContinuousClock.Instant) -> Bool { wait(Int16(POLLIN), until: end) }
+
     static var deadline: ContinuousClock.Instant { .now + .seconds(patience) }
 
     /// Waits until there is something to read, or room to send; for ever without a deadline.
@@ -91,7 +96,8 @@ package final class FrameSocket: Sendable {
             if let deadline {
                 let remaining = deadline - .now
                 guard remaining > .zero else { return false }
-                timeout = Int32(clamping: remaining.components.seconds * 1000 + 1000)
+                // Long waits are divided.
+                timeout = Int32(min(remaining, .seconds(1000)) / .milliseconds(1)) + 1
             }
             var awaited = pollfd(fd: descriptor, events: events, revents: 0)
             let count = unsafe poll(&awaited, 1, timeout)

@@ -34,7 +34,7 @@ final class PersonForQuestions: Prompter {
     private func prompter(_ reply: HostReply? = nil) -> ClientPrompter {
         ClientPrompter(PromptAbilities(of: person)) { [notices] notice in
             notices.append(notice)
-        } exchange: { [person] question in
+        } exchange: { [person] question, _ in
             reply ?? person.reply(to: question)
         }
     }

@@ -8,7 +8,7 @@ import Testing
     private let context = RequestContext()
     private let keychain = KeychainIdentifier(rawValue: "local:1")
 
-    private func service(_ answer: HostAnswer) -> WireService { WireService { _ in answer } }
+    private func service(_ answer: HostAnswer) -> WireService { WireService { _, _ in answer } }
 
     @Test func anAnswerOfTheRequestsKindIsItsValue() throws {
         let secret = MessageSamples.secret("s3cret")

@@ -43,6 +43,20 @@ import WireTransport
         #expect(eventually { agrees.withLock { $0 } == true })
     }
 
+    @Test func aQuestionIsGivenUpInTimeAndItsLateReplyIsNoRequest() {
+        line.begin(5)
+        let start = ContinuousClock.now
+        let asked = prompter.givingUp(at: start + .milliseconds(300))
+        #expect(throws: KeychainError(.userCanceled)) { try asked.confirm("Sure?") }
+        #expect(ContinuousClock.now - start < .seconds(2))
+        // The reply that is still to come would answer another question.
+        #expect(throws: KeychainError(.interactionNotAllowed)) { try asked.confirm("Really?") }
+        line.end()
+        #expect(!line.takeLateReply(4))
+        #expect(line.takeLateReply(5))
+        #expect(!line.takeLateReply(5))
+    }
+
     @Test func aNoticeComesBeforeTheAnswerOrNever() throws {
         prompter.tell("early")
         line.begin(5)

@@ -72,6 +72,17 @@ private struct FakePinentry {
 @Suite struct PinentryTests {
     private let request = PromptRequest(.pin, subject: "card", use: "sign", triesLeft: 3)
 
+    @Test func aWindowWithoutAnAnswerIsClosedInTime() throws {
+        let fake = try FakePinentry(["GETPIN": "sleep 600"])
+        let start = ContinuousClock.now
+        #expect(throws: KeychainError(.userCanceled)) {
+            _ = try fake.prompter.givingUp(at: start + .seconds(1)).ask(request).count
+        }
+        #expect(ContinuousClock.now - start < .seconds(20))
+        let process = try fake.process
+        #expect(kill(process, 0) == -1)
+    }
+
     private func answer(_ fake: FakePinentry, _ request: PromptRequest? = nil) throws -> String {
         let secret = try fake.prompter.ask(request ?? self.request)
         return String(decoding: Array(copying: secret.bytes), as: UTF8.self)

@@ -54,12 +54,14 @@ extension Prompter {
 
 /// Asks through the client of a host.
 package struct ClientPrompter: Prompter {
-    /// Carries a question to the client, and its reply back.
-    package typealias Exchange = @Sendable (HostQuestion) throws(KeychainError) -> HostReply
+    /// Carries a question to the client, and its reply back, until a time if one is given.
+    package typealias Exchange =
+        @Sendable (HostQuestion, _ end: ContinuousClock.Instant?) throws(KeychainError) -> HostReply
 
     private let abilities: PromptAbilities
     private let notify: @Sendable (HostNotice) -> Void
     private let exchange: Exchange
+    private var end: ContinuousClock.Instant?
 
     /// - Parameter notify: carries a notice to the client, and does not wait for the client.
     package init(
@@ -77,6 +79,12 @@ package struct ClientPrompter: Prompter {
     package var allowsPINPad: Bool { abilities.allowsPINPad }
     package var alternative: String { abilities.alternative }
 
+    package func givingUp(at end: ContinuousClock.Instant) -> any Prompter {
+        var prompter = self
+        prompter.end = end
+        return prompter
+    }
+
     package func ask(_ request: PromptRequest) throws(KeychainError) -> Secret { try secret(.secret(request)) }
 
     package func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret {
@@ -84,7 +92,7 @@ package struct ClientPrompter: Prompter {
     }
 
     private func secret(_ question: HostQuestion) throws(KeychainError) -> Secret {
-        switch try exchange(question) {
+        switch try exchange(question, end) {
         case .secret(let shared): return shared.secret.clone()
         case .failed(let error): throw error
         case .consent: throw ClientPrompter.unfitting
@@ -92,7 +100,7 @@ package struct ClientPrompter: Prompter {
     }
 
     package func confirm(_ question: String) throws(KeychainError) -> Bool {
-        switch try exchange(.consent(question)) {
+        switch try exchange(.consent(question), end) {
         case .consent(let agrees): return agrees
         case .failed(let error): throw error
         case .secret: throw ClientPrompter.unfitting

@@ -9,7 +9,8 @@ internal import Wire
 /// process.
 package struct WireService: KeychainService {
     /// Carries a request to the host, and its answer back.
-    package typealias Exchange = @Sendable (_ request: MessageWriter) throws(KeychainError) -> HostAnswer
+    package typealias Exchange =
+        @Sendable (_ request: MessageWriter, _ timeLimit: Duration?) throws(KeychainError) -> HostAnswer
 
     private let exchange: Exchange
     private let tellOfCancellation: @Sendable (RequestNumber) -> Void
@@ -36,7 +37,7 @@ package struct WireService: KeychainService {
     }
 
     private func answer(to request: HostRequest, _ context: RequestContext) throws(KeychainError) -> HostAnswer {
-        let answer = try exchange(request.message(context))
+        let answer = try exchange(request.message(context), context.timeLimit)
         if case .failed(let error) = answer { throw error }
         return answer
     }

@@ -21,6 +21,13 @@ extension Host {
         try run(context) { ticket throws(KeychainError) in
             let monitor = ReaderMonitor()
             ticket.whenCancelled { monitor.cancel() }
+            let end = ticket.end.map { end in
+                DelayedActions.shared.begin(after: ContinuousClock.now.duration(to: end)) {
+                    monitor.cancel()
+                    return nil
+                }
+            }
+            defer { if let end { DelayedActions.shared.end(end) } }
             var present = presentPlaces()
             guard present.found == known else { return present }
             watchReaders(monitor) { _ in

@@ -9,7 +9,8 @@ final class RequestTicket: Sendable {
     /// Nil until it is waited for: it takes a descriptor, which would make a signature a tenth longer.
     private let madeSignal = Mutex<Signal?>(nil)
     private let cancellationHandler = Mutex<(@Sendable () -> Void)?>(nil)
-    private let end: ContinuousClock.Instant?
+    /// The end of the request's time; nil for no limit.
+    let end: ContinuousClock.Instant?
 
     init(_ context: RequestContext) {
         end = context.timeLimit.map { .now + $0 }
@@ -108,10 +109,16 @@ final class RequestTable: Sendable {
     }
 }
 
-/// Asks on behalf of a request. No question is begun, and no answer is used, once the request is cancelled or its time is over.
+/// Asks on behalf of a request. No question is begun, and no answer is used, once the request is cancelled or its time is over. The end of
+/// its time ends a question.
 struct TicketPrompter: Prompter {
-    let ticket: RequestTicket
-    let prompter: any Prompter
+    private let ticket: RequestTicket
+    private let prompter: any Prompter
+
+    init(ticket: RequestTicket, prompter: any Prompter) {
+        self.ticket = ticket
+        self.prompter = ticket.end.map(prompter.givingUp) ?? prompter
+    }
 
     var canAsk: Bool { prompter.canAsk }
     var canAskAgain: Bool { prompter.canAskAgain }
@@ -120,24 +127,29 @@ struct TicketPrompter: Prompter {
     var alternative: String { prompter.alternative }
 
     func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
-        try ticket.check()
-        let answer = try prompter.ask(request)
-        try ticket.check()
-        return answer
+        try checking { () throws(KeychainError) in try prompter.ask(request) }
     }
 
     func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret {
-        try ticket.check()
-        let answer = try prompter.askForAnother(request)
-        try ticket.check()
-        return answer
+        try checking { () throws(KeychainError) in try prompter.askForAnother(request) }
     }
 
     func confirm(_ question: String) throws(KeychainError) -> Bool {
+        try checking { () throws(KeychainError) in try prompter.confirm(question) }
+    }
+
+    private func checking<Answer: ~Copyable>(
+        _ ask: () throws(KeychainError) -> Answer
+    ) throws(KeychainError) -> Answer {
         try ticket.check()
-        let agrees = try prompter.confirm(question)
-        try ticket.check()
-        return agrees
+        do throws(KeychainError) {
+            let answer = try ask()
+            try ticket.check()
+            return answer
+        } catch {
+            try ticket.check()
+            throw error
+        }
     }
 
     func tell(_ message: String) { prompter.tell(message) }

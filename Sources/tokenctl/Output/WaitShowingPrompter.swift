@@ -4,7 +4,7 @@ internal import SecureBytes
 
 /// Shows on the command's terminal that a card is waited for, in a line that is removed when the wait is over. Another prompter asks.
 struct WaitShowingPrompter: Prompter {
-    let prompter: any Prompter
+    var prompter: any Prompter
 
     var canAsk: Bool { prompter.canAsk }
     var canAskAgain: Bool { prompter.canAskAgain }
@@ -19,6 +19,11 @@ struct WaitShowingPrompter: Prompter {
     }
 
     func confirm(_ question: String) throws(KeychainError) -> Bool { try prompter.confirm(question) }
+
+    func givingUp(at end: ContinuousClock.Instant) -> any Prompter {
+        WaitShowingPrompter(prompter: prompter.givingUp(at: end))
+    }
+
     func tell(_ message: String) { prompter.tell(message) }
     func show(_ message: String) -> (@Sendable () -> Void)? { prompter.show(message) }
 

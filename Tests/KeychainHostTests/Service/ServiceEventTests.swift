@@ -183,6 +183,33 @@ import VirtualCard
         #expect(stage.pinsSent == 0)
     }
 
+    @Test(arguments: ServiceRoute.allCases, [RequestContext.Questions.byHost, .byClient])
+    func anAnswerAfterTheTimeOfARequestIsNotUsed(route: ServiceRoute, questions: RequestContext.Questions) throws {
+        let late = TypesInTurn("123456") { usleep(1_500_000) }
+        let stage = try ServiceStage(route, person: late, clientPerson: late)
+        let identity = try stage.identity()
+        for _ in 0..<2 {
+            do throws(KeychainError) {
+                _ = try stage.service.perform(
+                    KeyRequest(.sign(ServiceStage.digest), ServiceStage.algorithm, with: identity.key.reference),
+                    RequestContext(questions: questions, timeLimit: .seconds(1)))
+                Issue.record("it was signed")
+            } catch {
+                #expect(error.code == .userCanceled)
+                #expect(error.reason.contains("the time of the request is over"))
+            }
+        }
+        #expect(stage.pinsSent == 0)
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func aWaitForPlacesEndsWithTheTimeOfItsRequest(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route)
+        let places = try stage.service.places(RequestContext()).found
+        #expect(throws: KeychainError(.userCanceled)) {
+            try stage.service.awaitPlaces(otherThan: places, RequestContext(timeLimit: .milliseconds(300)))
+        }
+    }
+
     @Test(arguments: ServiceRoute.allCases) func aRequestThatIsCancelledWhileAPersonTypesSendsNothing(
         route: ServiceRoute
     ) throws {

@@ -39,7 +39,7 @@ enum ServiceRoute: String, Sendable, CaseIterable {
             case .remark(let text), .message(let text, _): person.tell(text)
             case .wait, .over: break
             }
-        } exchange: { (question) throws(KeychainError) in
+        } exchange: { (question, _) throws(KeychainError) in
             do {
                 let asked = question.message()
                 let reply = person.reply(to: try HostQuestion(parsing: asked.bytes, lane: asked.lane)).message()
@@ -79,7 +79,7 @@ enum ServiceRoute: String, Sendable, CaseIterable {
     private func messageService(of host: Host) -> any KeychainService {
         WireService {
             host.cancel($0)
-        } exchange: { message throws(KeychainError) in
+        } exchange: { (message, _) throws(KeychainError) in
             do {
                 let (request, context) = try HostRequest.parse(message.bytes, lane: message.lane)
                 let answer = host.answer(request, context).message()
