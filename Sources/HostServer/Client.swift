@@ -75,7 +75,12 @@ final class Client: Sendable {
         var (answered, isLoop) = (ContinuousClock.now, false)
         while true {
             if isLoop { connection.stayAwake(for: Client.loopPause) }
-            guard let message = connection.receiveMessage(upTo: responder.maximumFields, quota) else { return }
+            let message = connection.receiveMessage(upTo: responder.maximumFields, quota) { number, wait in
+                line.begin(number)
+                defer { line.end() }
+                return wait()
+            }
+            guard let message else { return }
             isLoop = answered.duration(to: .now) < Client.loopPause
             let isCounted = message.isCounted
             defer { if isCounted { quota.release() } }

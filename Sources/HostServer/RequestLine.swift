@@ -78,7 +78,7 @@ final class RequestLine: Sendable {
             throw KeychainError(.userCanceled, "the time for an answer is over")
         }
         if isSent,
-            let frame = connection.receive(admitting: { header, _ in
+            let frame = connection.receive(admitting: { header in
                 header.kind == .reply && header.number == number
                     && header.fieldCount + header.secretCount <= RequestLine.longestReply
             })

@@ -24,19 +24,21 @@ extension FrameSocket {
     ///   - maximum: bytes that its fields may have.
     ///   - end: until when its beginning is waited for, and that of each further frame; nil for no limit.
     ///   - quota: the quota that counts a long message, until the caller releases it.
+    ///   - whileWaiting: runs the wait for the quota's share of the message with this number, which may take any time.
     /// - Returns: nil where the other side is gone, or sent an invalid or incomplete message.
     package func receiveMessage(
-        upTo maximum: Int, by end: ContinuousClock.Instant? = nil, _ quota: MessageQuota? = nil
+        upTo maximum: Int, by end: ContinuousClock.Instant? = nil, _ quota: MessageQuota? = nil,
+        whileWaiting: (_ number: UInt32, _ wait: () -> Bool) -> Bool = { $1() }
     ) -> Message? {
         var (fields, number, isCounted): ([UInt8], UInt32?, Bool) = ([], nil, false)
         while true {
-            let frame = receive(by: end) { header, deadline in
+            let frame = receive(by: end) { header in
                 guard header.fieldCount <= maximum - fields.count, number == nil || number == header.number,
                     header.kind != .part || header.fieldCount > 0 && header.secretCount == 0
                 else { return false }
                 number = header.number
                 if let quota, !isCounted, MessageQuota.isLong(header) {
-                    isCounted = quota.take(deadline)
+                    isCounted = quota.take() || whileWaiting(header.number) { quota.take(unless: { hasEnded }) }
                     return isCounted
                 }
                 return true

@@ -28,6 +28,18 @@ package final class FrameSocket: Sendable {
         return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
     }
 
+    /// Bytes of the other side that are still to be read, as far as they count for a sign of life.
+    private var unreadCount: Int {
+        var bytes = [UInt8](repeating: 0, count: 64 << 10)
+        return unsafe recv(descriptor, &bytes, bytes.count, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+    }
+
+    /// Whether the connection has ended, also where bytes of the other side are still to be read.
+    var hasEnded: Bool {
+        var state = pollfd(fd: descriptor, events: 0, revents: 0)
+        return unsafe poll(&state, 1, 0) != 0
+    }
+
     /// Ends the connection for both sides, and all waits for it.
     package func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
@@ -44,18 +56,17 @@ package final class FrameSocket: Sendable {
     ///
     /// - Parameters:
     ///   - end: until when its beginning is waited for; nil for no limit.
-    ///   - admits: whether the rest of the frame is read, given its header and until when it has to be there.
+    ///   - admits: whether the rest of the frame is read, given its header. The rest has its time from then on.
     /// - Returns: nil where the other side is gone, or sent an invalid or incomplete frame.
     package func receive(
         by end: ContinuousClock.Instant? = nil,
-        admitting admits: (FrameHeader, ContinuousClock.Instant) -> Bool = { _, _ in true }
+        admitting admits: (FrameHeader) -> Bool = { _ in true }
     ) -> Frame? {
         guard wait(Int16(POLLIN), until: end) else { return nil }
-        let deadline = FrameSocket.deadline
         var bytes = [UInt8](repeating: 0, count: FrameHeader.byteCount)
-        let isWhole = unsafe bytes.withUnsafeMutableBytes { unsafe receive($0, deadline) }
-        guard isWhole, let header = try? FrameHeader(parsing: bytes), admits(header, deadline) else { return nil }
-        return receiveRest(of: header, deadline)
+        let isWhole = unsafe bytes.withUnsafeMutableBytes { unsafe receive($0, FrameSocket.deadline) }
+        guard isWhole, let header = try? FrameHeader(parsing: bytes), admits(header) else { return nil }
+        return receiveRest(of: header, FrameSocket.deadline)
     }
 
     private func receiveRest(of header: FrameHeader, _ deadline: ContinuousClock.Instant) -> Frame? {
@@ -159,15 +170,24 @@ package final class FrameSocket: Sendable {
     }
 
     private func send(_ parts: UnsafeMutableBufferPointer<iovec>) -> Bool {
-        let deadline = FrameSocket.deadline
+        var deadline = FrameSocket.deadline
         var next = 0
+        var unread = 0
         while next < parts.count {
             var message = unsafe msghdr()
             unsafe message.msg_iov = parts.baseAddress.map { unsafe $0 + next }
             unsafe message.msg_iovlen = parts.count - next
             var sent = unsafe sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
             if sent < 0, errno == EINTR { continue }
-            if sent < 0, errno == EAGAIN, wait(Int16(POLLOUT), until: deadline) { continue }
+            if sent < 0, errno == EAGAIN {
+                if wait(Int16(POLLOUT), until: deadline) { continue }
+                // A host that is busy with other long messages of the client reads this one later, and says so.
+                let former = unread
+                unread = unreadCount
+                guard unread > former else { return false }
+                deadline = FrameSocket.deadline
+                continue
+            }
             guard sent >= 0 else { return false }
             while next < parts.count, unsafe sent >= parts[next].iov_len {
                 unsafe sent -= parts[next].iov_len

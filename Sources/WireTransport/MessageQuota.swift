@@ -18,18 +18,24 @@ package final class MessageQuota: Sendable {
         header.kind == .part || header.fieldCount + header.secretCount > longLength
     }
 
-    /// - Returns: false where a long message would be one too many until the deadline.
-    package func take(_ deadline: ContinuousClock.Instant) -> Bool {
-        while true {
-            let isTaken = count.withLock { count in
-                guard count < MessageQuota.maximumCount else { return false }
-                count += 1
-                return true
-            }
-            if isTaken { return true }
-            guard ContinuousClock.now < deadline else { return false }
+    /// - Returns: false where a long message would be one too many.
+    package func take() -> Bool {
+        count.withLock { count in
+            guard count < MessageQuota.maximumCount else { return false }
+            count += 1
+            return true
+        }
+    }
+
+    /// Waits until other messages are answered.
+    ///
+    /// - Returns: false where the wait was over first.
+    func take(unless isOver: () -> Bool) -> Bool {
+        while !take() {
+            guard !isOver() else { return false }
             usleep(5_000)
         }
+        return true
     }
 
     /// Notes that a long message was answered.

@@ -112,8 +112,26 @@ import WireTransport
         let isNothing = other.receiveMessage(upTo: 100, quota) == nil
         #expect(isNothing)
         // None of them still counts.
-        for _ in 0..<4 { #expect(quota.take(.now)) }
-        #expect(!quota.take(.now))
+        for _ in 0..<4 { #expect(quota.take()) }
+        #expect(!quota.take())
+    }
+
+    /// The client gives up a host that says nothing.
+    @Test func aLongMessageThatWaitsForOthersHearsThatTheHostIsAlive() throws {
+        let stage = try ServiceStage(.call)
+        let first = try connect(to: stage)
+        defer { first.shutDown() }
+        var connections: [FrameSocket] = []
+        for number in 1...5 as ClosedRange<UInt32> {
+            let connection = try #require(first.makeConnection())
+            let header = FrameHeader(.request, number: number, fieldCount: 1 << 20, secretCount: 1 << 20).encoded()
+            #expect(Glibc.send(connection.descriptor, header, header.count, 0) == header.count)
+            connections.append(connection)
+        }
+        let isHeard = eventually(within: 20) {
+            connections.contains { $0.receive(by: .now + .milliseconds(1))?.header.kind == .working }
+        }
+        #expect(isHeard)
     }
 
     // MARK: Clients that end, or lie
