@@ -121,7 +121,9 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "StandardDrivers", dependencies: ["KeychainHost", "PIVDriver", "TokenKit"], swiftSettings: strict),
+            name: "StandardDrivers",
+            dependencies: ["CryptokiNames", "KeychainHost", "PIVDriver", "PKCS11Driver", "TokenKit"],
+            swiftSettings: strict),
         .target(
             name: "HostConnection",
             dependencies: [

@@ -72,16 +72,3 @@ extension PKCS11URI {
     /// Whether the token may be a card: the manufacturer that the URI tells, if any, is not that of keychains in files.
     var mayNameCard: Bool { token.manufacturer != .init(CryptokiLibrary.manufacturer) }
 }
-
-extension PKCS11URI.Slot {
-    init(_ name: CryptokiSlotName) {
-        self.init(
-            description: .init(name.description), manufacturer: .init(name.manufacturer), number: UInt64(name.number))
-    }
-}
-
-extension PKCS11URI.Library {
-    static let own = PKCS11URI.Library(
-        description: .init(CryptokiLibrary.description), manufacturer: .init(CryptokiLibrary.manufacturer),
-        version: Int(CryptokiLibrary.version.major) << 8 | Int(CryptokiLibrary.version.minor))
-}
