@@ -183,8 +183,8 @@ let package = Package(
         .executableTarget(
             name: "tokenkitd",
             dependencies: [
-                "CCryptoki", "HostAPI", "HostServer", "KeychainHost", "KeychainModel", "PKCS11Bridge", "Platform",
-                "Prompters", "StandardDrivers", "TokenKit", "Wire",
+                "CCryptoki", "HostAPI", "HostServer", "KeychainHost", "KeychainModel", "PKCS11Bridge", "PKCS11Driver",
+                "Platform", "Prompters", "StandardDrivers", "TokenKit", "Wire",
             ],
             exclude: ["systemd"],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),

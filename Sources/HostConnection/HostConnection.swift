@@ -29,8 +29,15 @@ public enum HostConnection {
         guard let runtime = Environment.variable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
             throw KeychainError(.notAvailable, "the session has no folder for sockets (set XDG_RUNTIME_DIR)")
         }
-        let variables = Environment.all.map { Array($0.utf8) }.filter(HostVariables.includes)
         return try SocketClient(in: runtime, prompter: prompter ?? NoPrompter(), environment: variables).service
+    }
+
+    /// The variables for a host and for the modules of other makers that it starts, each as `NAME=value`. If there are more than a hello can
+    /// have, modules go without their own.
+    private static var variables: [[UInt8]] {
+        let all = Environment.all.map { Array($0.utf8) }
+        let count = all.reduce(0) { $0 + $1.count }
+        return count <= FrameHeader.maximumFields / 2 ? all : all.filter(HostVariables.includes)
     }
 
     /// The host of a program that uses passwords alone. Only files have passwords, but a card may open a file; modules are not searched.

@@ -37,14 +37,20 @@ package final class SocketClient: Sendable {
     /// - Parameters:
     ///   - prompter: asks where a request leaves questions to the client.
     ///   - environment: variables for the host, each as `NAME=value`.
+    ///   - options: the choices that hold for all requests.
     ///   - connect: connects to the host; the client takes the socket over. It is called again once a host has ended.
-    /// - Throws: `errSecNotAvailable` where the host does not serve the client.
+    /// - Throws: `errSecNotAvailable` where the host does not serve the client, `errSecParam` for options beyond their bounds.
     package init(
-        prompter: any Prompter, environment: [[UInt8]], connect: @escaping @Sendable () throws(KeychainError) -> Int32
+        prompter: any Prompter, environment: [[UInt8]], options: HostOptions = .standard,
+        connect: @escaping @Sendable () throws(KeychainError) -> Int32
     ) throws(KeychainError) {
         self.connect = connect
         self.prompter = prompter
-        hello = ServiceHello(abilities: PromptAbilities(of: prompter), environment: environment)
+        hello = ServiceHello(
+            abilities: PromptAbilities(of: prompter), environment: environment, options: options)
+        guard options.isWithinBounds else {
+            throw KeychainError(.param, "the names of modules, readers or access groups are too many or too long")
+        }
         _ = try served()
     }
 
@@ -52,9 +58,9 @@ package final class SocketClient: Sendable {
     ///
     /// - Parameter runtime: the session's folder.
     package convenience init(
-        in runtime: String, prompter: any Prompter, environment: [[UInt8]]
+        in runtime: String, prompter: any Prompter, environment: [[UInt8]], options: HostOptions = .standard
     ) throws(KeychainError) {
-        try self.init(prompter: prompter, environment: environment) { () throws(KeychainError) in
+        try self.init(prompter: prompter, environment: environment, options: options) { () throws(KeychainError) in
             if let descriptor = HostSocket.connect(in: runtime) { return descriptor }
             throw KeychainError(.notAvailable, "the session has no host that answers (tokenctl host start)")
         }

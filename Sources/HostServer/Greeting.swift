@@ -1,5 +1,6 @@
 internal import Glibc
 package import HostAPI
+package import KeychainModel
 package import PKCS11Bridge
 internal import SecureBytes
 package import Wire
@@ -7,15 +8,18 @@ internal import WireTransport
 
 /// Makes a client's state from its hello, and from the facts about its process.
 package struct ClientMaker: Sendable {
+    /// The reason that a client's host cannot be made.
+    package typealias Refusal = KeychainError
+
     let module: @Sendable (Hello, Peer) -> Cryptoki
-    let service: @Sendable (ServiceHello, Peer) -> any InProcessHost
+    let service: @Sendable (ServiceHello, Peer) throws(Refusal) -> any InProcessHost
 
     /// - Parameters:
     ///   - module: makes the state of a PKCS #11 module.
-    ///   - service: makes the host of a client that asks its face.
+    ///   - service: makes the host of a client that asks its face. If it throws, each request of the client fails with the reason.
     package init(
         module: @escaping @Sendable (Hello, Peer) -> Cryptoki,
-        service: @escaping @Sendable (ServiceHello, Peer) -> any InProcessHost
+        service: @escaping @Sendable (ServiceHello, Peer) throws(Refusal) -> any InProcessHost
     ) {
         self.module = module
         self.service = service
@@ -24,7 +28,15 @@ package struct ClientMaker: Sendable {
     func responder(for hello: ClientHello, _ peer: Peer) -> any Responder {
         switch hello {
         case .module(let hello): ModuleResponder(cryptoki: module(hello, peer))
-        case .service(let hello): ServiceResponder(service: service(hello, peer), abilities: hello.abilities)
+        case .service(let hello): responder(for: hello, peer)
+        }
+    }
+
+    private func responder(for hello: ServiceHello, _ peer: Peer) -> any Responder {
+        do throws(Refusal) {
+            return ServiceResponder(service: try service(hello, peer), abilities: hello.abilities)
+        } catch {
+            return RefusingResponder(reason: error)
         }
     }
 }
@@ -54,12 +66,18 @@ enum ClientHello: Equatable {
 
     /// The version in which the client is served; nil where client and host have none in common.
     var version: UInt64? {
-        let (oldest, version, newest) =
-            switch self {
-            case .module(let hello): (hello.oldestVersion, Hello.version, hello.newestVersion)
-            case .service(let hello): (hello.oldestVersion, ServiceHello.version, hello.newestVersion)
-            }
-        return oldest <= version && version <= newest ? version : nil
+        switch self {
+        case .module(let hello):
+            ClientHello.version(hello.oldestVersion, hello.newestVersion, served: Hello.version...Hello.version)
+        case .service(let hello):
+            ClientHello.version(hello.oldestVersion, hello.newestVersion, served: ServiceHello.servedVersions)
+        }
+    }
+
+    /// The newest version that both sides speak.
+    private static func version(_ oldest: UInt64, _ newest: UInt64, served: ClosedRange<UInt64>) -> UInt64? {
+        let version = min(newest, served.upperBound)
+        return version >= max(oldest, served.lowerBound) ? version : nil
     }
 
     var environment: [[UInt8]] {

@@ -77,3 +77,19 @@ struct ServiceResponder: Responder {
 
     func end() { service.end() }
 }
+
+/// Answers each request of a client of the face with the reason why the client cannot be served as its options want it.
+struct RefusingResponder: Responder {
+    let reason: KeychainError
+
+    var maximumFields: Int { FrameSocket.maximumFields }
+
+    func answer(_ message: consuming FrameSocket.Message, over line: RequestLine) -> Bool {
+        let (kind, number) = (message.kind, message.number)
+        guard kind == .request || kind == .cancellation else { return false }
+        let fields = kind == .request ? HostAnswer.failed(reason).message().bytes : []
+        return line.connection.sendMessage(.answer, number: number, fields, Secret(capacity: 0) { _ in })
+    }
+
+    func end() {}
+}

@@ -3,6 +3,7 @@ internal import CCryptoki
 internal import Glibc
 internal import HostServer
 internal import KeychainHost
+internal import KeychainModel
 internal import StandardDrivers
 internal import PKCS11Bridge
 internal import Platform
@@ -15,6 +16,8 @@ internal import Wire
 //   tokenkitd            serves the programs of the session, over the socket that the service manager hands in, or else one that
 //                        it makes in $XDG_RUNTIME_DIR/tokenkit
 //   tokenkitd --private  serves the one program that started it, over descriptor 3
+//
+// A host starts it with other arguments as well, to run the PKCS #11 module of another maker in a process of its own.
 
 /// The first descriptor that is handed in: by the module, and by a service manager (sd_listen_fds(3)).
 let handedIn: Int32 = 3
@@ -38,10 +41,8 @@ func makeClients(_ knownCards: KnownCards?) -> ClientMaker {
             touchPrompter: promptPolicy.touchPrompter, knownCards: knownCards, log: { line in log.write(line) })
         return Cryptoki(
             host, filter: filter, promptPolicy: promptPolicy, firstHandle: CK_ULONG(hello.firstHandle), log: log)
-    } service: { hello, peer in
-        Host(
-            ProcessKeychains(drivers: StandardDrivers.all),
-            prompter: prompter(peer, ClientVariables(hello.environment).values))
+    } service: { hello, peer throws(KeychainError) in
+        try ServiceClient(hello, peer).host()
     }
 }
 
@@ -74,10 +75,11 @@ func socketOfSession(_ runtime: String) -> Int32 {
 signal(SIGPIPE, SIG_IGN)
 // The folder of the program that started the host may be on a disk that is to be unmounted.
 _ = unsafe chdir("/")
-PCSCBlocking.forbid()
 // This process's memory stays out of core dumps.
 var none = rlimit(rlim_cur: 0, rlim_max: 0)
 unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+if Worker.serve(CommandLine.arguments) { _exit(0) }
+PCSCBlocking.forbid()
 
 switch CommandLine.arguments.dropFirst() {
 case ["--private"]:

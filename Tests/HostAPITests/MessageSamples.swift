@@ -366,6 +366,14 @@ extension MessageSamples {
         PromptAbilities(of: PersonForQuestions()),
     ]
 
+    static let options: [HostOptions] = [
+        .standard, HostOptions(modules: .none, recalls: false),
+        HostOptions(
+            modules: .named(["opensc", "/usr/lib/module.so"]), reader: "pkcs11:serial=4711", waitsOnce: true,
+            accessGroups: AccessGroups(["*", "mail"])),
+        HostOptions(modules: .named([]), refusesUnknownModules: true, reader: "", accessGroups: AccessGroups([])),
+    ]
+
     static let notices: [HostNotice] = [
         .remark(""), .message("Touch the card now: 'Ännchen' waits for it.", number: 1),
         .wait(forCardIn: "Desk Reader", number: .max), .over(.max),

@@ -69,9 +69,39 @@ final class PersonForQuestions: Prompter {
             }
             #expect(throws: WireError.self) { try ServiceHello(parsing: bytes + [0]) }
         }
+        for options in MessageSamples.options {
+            let hello = ServiceHello(abilities: MessageSamples.abilities[0], environment: [], options: options)
+            #expect(try ServiceHello(parsing: hello.encoded()) == hello)
+            try roundTrip(options, options.message(), HostOptions.init(parsing:lane:)) { $0.message() }
+        }
         let number = RequestNumber(rawValue: .max - 1)
         #expect(try RequestNumber(parsing: number.encoded()) == number)
         #expect(throws: WireError.self) { try RequestNumber(parsing: number.encoded() + [0]) }
+    }
+
+    /// The bytes that a client of version 1 sent.
+    @Test func aHelloOfVersion1HasTheStandardOptions() throws {
+        let bytes: [UInt8] =
+            [1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 25, 0, 0, 0, 1, 0, 1, 0, 17, 0, 0, 0]
+            + Array("give it otherwise".utf8) + [1, 0, 0, 0, 6, 0, 0, 0] + Array("LANG=C".utf8)
+        let hello = try ServiceHello(parsing: bytes)
+        #expect((hello.oldestVersion, hello.newestVersion) == (1, 1))
+        #expect(hello.abilities == MessageSamples.abilities[0])
+        #expect(hello.environment == [Array("LANG=C".utf8)])
+        #expect(hello.options == .standard)
+        #expect(hello.encoded() == bytes)
+    }
+
+    @Test(arguments: [
+        HostOptions(modules: .named(Array(repeating: "m", count: 257))),
+        HostOptions(modules: .named([String(repeating: "m", count: 4097)])),
+        HostOptions(modules: .named(["a\0b"])), HostOptions(reader: String(repeating: "r", count: 4097)),
+        HostOptions(accessGroups: AccessGroups(Array(repeating: "g", count: 257))),
+    ])
+    func optionsBeyondTheirBoundsAreRefused(options: HostOptions) {
+        #expect(!options.isWithinBounds)
+        let message = options.message()
+        #expect(throws: WireError.malformed) { try HostOptions(parsing: message.bytes, lane: message.lane) }
     }
 
     @Test func questionsRepliesAndAbilitiesComeOutAsTheyWentIn() throws {

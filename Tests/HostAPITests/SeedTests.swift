@@ -29,6 +29,13 @@ import Testing
         samples["serviceHello/hello"] = ServiceHello(
             abilities: MessageSamples.abilities[0], environment: [Array("LANG=C".utf8)]
         ).encoded()
+        samples["serviceHello/version1"] = ServiceHello(
+            oldestVersion: 1, newestVersion: 1, abilities: MessageSamples.abilities[0],
+            environment: [Array("LANG=C".utf8)]
+        ).encoded()
+        samples["serviceHello/options"] = ServiceHello(
+            abilities: MessageSamples.abilities[1], environment: [], options: MessageSamples.options[2]
+        ).encoded()
         return samples
     }
 

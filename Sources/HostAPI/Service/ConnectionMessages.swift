@@ -8,19 +8,26 @@ package struct ServiceHello: Sendable, Equatable {
     package var newestVersion: UInt64
     /// The ways in which the client can ask its person.
     package var abilities: PromptAbilities
-    /// Environment variables, each as `NAME=value`.
+    /// Environment variables, each as `NAME=value`. Modules of other makers run with them.
     package var environment: [[UInt8]]
+    /// Absent from the hello of version 1.
+    package var options: HostOptions
 
-    package static let version: UInt64 = 1
+    package static let version: UInt64 = 2
+    /// The versions that a host serves.
+    package static let servedVersions = 1...version
+    /// The first version with options.
+    private static let versionOfOptions: UInt64 = 2
 
     package init(
         oldestVersion: UInt64 = version, newestVersion: UInt64 = version, abilities: PromptAbilities,
-        environment: [[UInt8]]
+        environment: [[UInt8]], options: HostOptions = .standard
     ) {
         self.oldestVersion = oldestVersion
         self.newestVersion = newestVersion
         self.abilities = abilities
         self.environment = environment
+        self.options = options
     }
 
     /// - Throws: `WireError` for anything that ``encoded()`` does not write.
@@ -31,6 +38,9 @@ package struct ServiceHello: Sendable, Equatable {
         abilities = try PromptAbilities(parsing: try reader.byteString(), lane: Secret(capacity: 0) { _ in })
         environment = []
         for _ in 0..<(try reader.count(ofElementsWith: 4)) { environment.append(try reader.byteString()) }
+        options =
+            newestVersion < ServiceHello.versionOfOptions
+            ? .standard : try HostOptions(parsing: try reader.byteString(), lane: Secret(capacity: 0) { _ in })
         try reader.finish()
     }
 
@@ -41,6 +51,7 @@ package struct ServiceHello: Sendable, Equatable {
         writer.append(abilities.message().bytes)
         writer.append(count: environment.count)
         for variable in environment { writer.append(variable) }
+        if newestVersion >= ServiceHello.versionOfOptions { writer.append(options.message().bytes) }
         return writer.bytes
     }
 }

@@ -30,7 +30,7 @@ final class WorkerProcess: Sendable {
         // The module's output is discarded, since it would spoil the command's own. The worker is in no group that a
         // terminal signals, and ends with all that it started.
         let child = ChildProgram(
-            path: path, arguments: program.arguments + [module], environment: Environment.all,
+            path: path, arguments: program.arguments + [module], environment: program.environment ?? Environment.all,
             streams: [.nothing, .nothing, .nothing, .descriptor(descriptors[1])], belonging: .ownGroup)
         do throws(SystemError) { process = try child.start() } catch {
             close(descriptors[0])

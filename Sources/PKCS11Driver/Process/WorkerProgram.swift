@@ -1,13 +1,16 @@
-/// The program that is started as a worker. It calls ``ModuleWorker/run(_:)`` with its arguments.
+/// The program that is started as a worker. It calls ``ModuleWorker/run(_:for:)`` with its arguments.
 public struct WorkerProgram: Hashable, Sendable {
     /// The program's file, or a name to be looked up in `PATH`.
     public let path: String
     /// The program's arguments, its name first. The module's name or file is appended to them.
     public let arguments: [String]
+    /// The variables of its environment, each as `NAME=value`; nil for those of this process.
+    public let environment: [String]?
 
-    public init(path: String, arguments: [String]) {
+    public init(path: String, arguments: [String], environment: [String]? = nil) {
         self.path = path
         self.arguments = arguments
+        self.environment = environment
     }
 
     /// `tokenctl`, which serves a module where its arguments ask for it.
@@ -17,6 +20,18 @@ public struct WorkerProgram: Hashable, Sendable {
     ///   - program: the name in p11-kit's configuration of the program that uses the module.
     public static func tokenctl(at path: String, for program: String = "tokenctl") -> WorkerProgram {
         WorkerProgram(path: path, arguments: ["tokenctl", flag, program])
+    }
+
+    /// The program of this process, which serves a module where its arguments ask for it.
+    ///
+    /// - Parameters:
+    ///   - name: the program's own name.
+    ///   - program: the name in p11-kit's configuration of the program that uses the module.
+    ///   - environment: the variables of that program, each as `NAME=value`: modules have settings there.
+    public static func thisProgram(
+        named name: String, for program: String, environment: [String]
+    ) -> WorkerProgram {
+        WorkerProgram(path: "/proc/self/exe", arguments: [name, flag, program], environment: environment)
     }
 
     /// The module that a program with these arguments was started to serve as a worker, and the program that uses it;

@@ -238,14 +238,14 @@ import WireTransport
 
     // MARK: Hosts
 
-    @Test(arguments: [(1, 1, true), (1, 9, true), (2, 9, false), (0, 0, false)])
-    func aClientIsServedInAVersionThatBothSpeak(oldest: UInt64, newest: UInt64, isServed: Bool) throws {
+    @Test(arguments: [(1, 1, 1), (1, 9, 2), (2, 2, 2), (2, 9, 2), (3, 9, nil), (0, 0, nil), (2, 1, nil)])
+    func aClientIsServedInAVersionThatBothSpeak(oldest: UInt64, newest: UInt64, version: UInt64?) throws {
         let stage = try ServiceStage(.call)
         let hello = ServiceHello(
             oldestVersion: oldest, newestVersion: newest, abilities: Self.abilities, environment: [])
         let first = try connect(to: stage, hello)
         let answer = try next(first)
-        #expect(try HelloAnswer(parsing: answer.fields) == (isServed ? .served(version: 1) : .otherVersion))
+        #expect(try HelloAnswer(parsing: answer.fields) == (version.map { .served(version: $0) } ?? .otherVersion))
     }
 
     /// The answers of hosts that do not serve, and the advice for each.

@@ -1,0 +1,103 @@
+internal import HostAPI
+internal import HostServer
+internal import KeychainHost
+internal import KeychainModel
+internal import PKCS11Driver
+internal import Platform
+internal import StandardDrivers
+internal import TokenKit
+
+/// A client of the host's face: its hello, and what the kernel tells of its process.
+struct ServiceClient {
+    private let options: HostOptions
+    private let variables: [String: String]
+    private let peer: Peer
+
+    init(_ hello: ServiceHello, _ peer: Peer) {
+        options = hello.options
+        variables = ClientVariables(hello.environment).values
+        self.peer = peer
+    }
+
+    /// The host of the client, as its options want it.
+    ///
+    /// - Throws: `errSecParam` for a module that is not there, or a reader's URI that cannot be read.
+    func host() throws(KeychainError) -> Host {
+        Host(
+            try keychains,
+            accessGroups: options.accessGroups ?? AccessGroups(configured: variables[AccessGroups.variable]),
+            prompter: prompter(peer, variables))
+    }
+
+    private var keychains: ProcessKeychains {
+        get throws(KeychainError) {
+            let reader = try chosenReader
+            let modules = try modules
+            let isNamed = if case .named = options.modules { true } else { false }
+            return ProcessKeychains(
+                recalls: options.recalls, waitsOnce: options.waitsOnce, drivers: StandardDrivers.all,
+                modules: { reader?.isFound ?? false && !isNamed ? [] : modules.used() }, leftOutModules: modules.leftOut,
+                includesToken: { reader?.includes($0) ?? true },
+                readers: { () throws(CardError) in
+                    guard let reader else { return try PCSCReader.all() }
+                    return try reader.readers()
+                })
+        }
+    }
+
+    private var chosenReader: ReaderChoice? {
+        get throws(KeychainError) {
+            guard let reader = options.reader else { return nil }
+            do throws(ReaderChoice.Invalid) { return try ReaderChoice(reader) } catch {
+                throw KeychainError(.param, error.description)
+            }
+        }
+    }
+
+    // MARK: Modules
+
+    /// The modules of other makers. p11-kit's configuration is read when tokens are searched for.
+    private struct Modules {
+        var used: @Sendable () -> [any TokenModule] = { [] }
+        var leftOut: @Sendable () -> [(name: String, reason: String)] = { [] }
+    }
+
+    private var modules: Modules {
+        get throws(KeychainError) {
+            let choice = ModuleChoice(
+                program: peer.program, configuration: Directories { variables[$0] }.userConfiguration,
+                text: variables[ModuleChoice.variable])
+            do throws(ModuleChoice.Unknown) {
+                switch options.modules {
+                case .none: return Modules()
+                case .named(let names):
+                    let modules = try choice.modules(named: names)
+                    return Modules(used: { used(modules) })
+                case .configured:
+                    guard variables["PATH"] != nil else { return Modules() }
+                    if options.refusesUnknownModules, choice.isMade { _ = try choice.modules() }
+                    return Modules(
+                        used: { used(modules(of: choice)) },
+                        leftOut: { choice.leftOut.map { ($0.name, $0.reason) } })
+                }
+            } catch {
+                throw KeychainError(
+                    .param, "p11-kit's configuration has no PKCS#11 module '\(error.name)'",
+                    remedy: "tokenctl list-modules lists what there is; a file needs a slash in its path")
+            }
+        }
+    }
+
+    /// The modules of a choice. An unknown name becomes a module that fails in each search.
+    private func modules(of choice: ModuleChoice) -> [ConfiguredModule] {
+        do throws(ModuleChoice.Unknown) { return try choice.modules() } catch {
+            return [ConfiguredModule(path: error.name)]
+        }
+    }
+
+    private func used(_ modules: [ConfiguredModule]) -> [any TokenModule] {
+        let worker = WorkerProgram.thisProgram(
+            named: "tokenkitd", for: peer.program, environment: variables.map { "\($0.key)=\($0.value)" })
+        return modules.map { PKCS11Module($0, worker: worker) { KeychainPreferences().effectivePINTimeout } }
+    }
+}
