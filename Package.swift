@@ -304,7 +304,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "SecureBytes", "TokenKit", "PIVDriver", "VirtualCard", "HostAPI", "HostConnection", "KeychainHost",
-                "KeychainModel", "SystemCrypto", "TestSupport", "CPCSC",
+                "KeychainModel", "Platform", "SystemCrypto", "TestSupport", "CPCSC",
             ],
             exclude: ["Consumers/Scripts"], swiftSettings: test),
         .target(

@@ -16,6 +16,8 @@ package final class SocketClient: Sendable {
     private let connect: @Sendable () throws(KeychainError) -> Int32
     private let hello: ServiceHello
     private let prompter: any Prompter
+    /// The file for the trace of commands to cards; nil for none.
+    private let trace: Int32?
     private let state = Mutex<State?>(nil)
     /// Held by the thread that connects.
     private let connecting = Mutex(())
@@ -38,14 +40,17 @@ package final class SocketClient: Sendable {
     ///   - prompter: asks where a request leaves questions to the client.
     ///   - environment: variables for the host, each as `NAME=value`.
     ///   - options: the choices that hold for all requests.
+    ///   - trace: the descriptor of a file for the trace of commands to cards, which the client closes at its end. Only a private host
+    ///     takes it; a shared one ends the connection.
     ///   - connect: connects to the host; the client takes the socket over. It is called again once a host has ended.
     /// - Throws: `errSecNotAvailable` where the host does not serve the client, `errSecParam` for options beyond their bounds.
     package init(
-        prompter: any Prompter, environment: [[UInt8]], options: HostOptions = .standard,
+        prompter: any Prompter, environment: [[UInt8]], options: HostOptions = .standard, trace: Int32? = nil,
         connect: @escaping @Sendable () throws(KeychainError) -> Int32
     ) throws(KeychainError) {
         self.connect = connect
         self.prompter = prompter
+        self.trace = trace
         hello = ServiceHello(
             abilities: PromptAbilities(of: prompter), environment: environment, options: options)
         guard options.isWithinBounds else {
@@ -66,7 +71,10 @@ package final class SocketClient: Sendable {
         }
     }
 
-    deinit { state.withLock { $0?.first.shutDown() } }
+    deinit {
+        state.withLock { $0?.first.shutDown() }
+        if let trace { close(trace) }
+    }
 
     /// The face of the host.
     package var service: any KeychainService {
@@ -122,7 +130,7 @@ package final class SocketClient: Sendable {
                 guard let answer = try? HostAnswer(parsing: fields, lane: message.takeSecrets()) else { break }
                 giveBack(connection, of: first)
                 return answer
-            case .hello, .serviceHello, .connection, .request, .reply, .cancellation, .part: break
+            case .hello, .serviceHello, .connection, .request, .reply, .cancellation, .part, .trace: break
             }
             break
         }
@@ -167,7 +175,9 @@ package final class SocketClient: Sendable {
             let decision = try? HelloAnswer(parsing: answer.fields)
         else { throw SocketClient.ended }
         switch decision {
-        case .served: return first
+        case .served:
+            if let trace, !first.pass(trace, as: .trace) { throw SocketClient.ended }
+            return first
         case .otherVersion:
             throw KeychainError(
                 .notAvailable, "the host of the keychains is of another version (tokenctl host stop, and try again)")

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import KeychainHost
 internal import Platform
 internal import Synchronization
 internal import Wire
@@ -8,6 +9,8 @@ internal import WireTransport
 final class Client: Sendable {
     private let responder: any Responder
     private let heartbeat: Heartbeat
+    /// The trace for which the client may hand in a file; nil where it may not.
+    private let trace: TraceFile?
     private let quota = MessageQuota()
     private let state = Mutex(State())
 
@@ -22,9 +25,10 @@ final class Client: Sendable {
     /// The longest pause between an answer and the next request of a program in a loop.
     private static let loopPause = Duration.microseconds(50)
 
-    init(_ responder: any Responder, _ heartbeat: Heartbeat) {
+    init(_ responder: any Responder, _ heartbeat: Heartbeat, trace: TraceFile?) {
         self.responder = responder
         self.heartbeat = heartbeat
+        self.trace = trace
     }
 
     /// Serves the connections that come over the first one, until that or the client's process ends.
@@ -39,11 +43,25 @@ final class Client: Sendable {
             let count = unsafe poll(&watched, 2, -1)
             if count < 0, errno == EINTR { continue }
             guard count > 0, watched[1].revents == 0 else { break }
-            let handedIn = first.receiveConnection()
-            if case .end = handedIn { break }
-            if case .connection(let connection) = handedIn { begin(connection) }
+            guard take(first.receiveHandedIn()) else { break }
         }
         end()
+    }
+
+    /// - Returns: false where the client has ended, or handed in what it may not.
+    private func take(_ handedIn: FrameSocket.HandedIn) -> Bool {
+        switch handedIn {
+        case .connection(let connection): begin(connection)
+        case .trace(let descriptor):
+            guard let trace else {
+                close(descriptor)
+                return false
+            }
+            trace.write(to: descriptor)
+        case .lost: break
+        case .end: return false
+        }
+        return true
     }
 
     /// Serves a connection on a thread of its own. Closes a connection beyond the maximum, or without a thread for it.

@@ -1,5 +1,6 @@
 internal import Glibc
 package import HostAPI
+internal import KeychainHost
 package import KeychainModel
 package import PKCS11Bridge
 internal import SecureBytes
@@ -96,12 +97,16 @@ enum Greeting {
     }
 
     /// Waits for a client's hello, without a time limit, and serves the client until it ends.
-    static func serve(_ socket: FrameSocket, _ heartbeat: Heartbeat, _ make: ClientMaker) {
+    ///
+    /// - Parameter trace: the trace for which a client of the face may hand in a file.
+    static func serve(
+        _ socket: FrameSocket, _ heartbeat: Heartbeat, _ make: ClientMaker, trace: TraceFile? = nil
+    ) {
         guard let peer = Peer(of: socket.descriptor), let frame = socket.receive(),
             let hello = ClientHello(frame.header, frame.fields)
         else { return }
         if let version = hello.version {
-            serve(socket, hello, version, peer, heartbeat, make)
+            serve(socket, hello, version, peer, heartbeat, make, trace: trace)
         } else {
             _ = send(.otherVersion, to: socket)
         }
@@ -110,11 +115,13 @@ enum Greeting {
     /// Tells a client that it is served, and serves it until it ends.
     static func serve(
         _ socket: FrameSocket, _ hello: ClientHello, _ version: UInt64, _ peer: Peer, _ heartbeat: Heartbeat,
-        _ make: ClientMaker
+        _ make: ClientMaker, trace: TraceFile? = nil
     ) {
         guard send(.served(version: version), to: socket) else { return }
         let process = peer.watch()
         defer { if process >= 0 { close(process) } }
-        Client(make.responder(for: hello, peer), heartbeat).serve(socket, process: process)
+        let isOfFace = if case .service = hello { true } else { false }
+        Client(make.responder(for: hello, peer), heartbeat, trace: isOfFace ? trace : nil).serve(
+            socket, process: process)
     }
 }

@@ -51,7 +51,8 @@ struct ServiceResponder: Responder {
             return line.connection.send(.answer, number: number, [], Secret(capacity: 0) { _ in })
         case .request:
             guard let (request, context) = try? HostRequest.parse(fields, lane: message.takeSecrets()) else {
-                return false
+                let failure = HostAnswer.failed(KeychainError(.param, "the request has a value that none can have"))
+                return send(failure.message(), number, over: line.connection)
             }
             line.begin(number)
             let host = service.asking(line.prompter(for: number, abilities))
@@ -59,7 +60,7 @@ struct ServiceResponder: Responder {
             line.end()
             return send(answer, number, over: line.connection)
         case .reply: return line.takeLateReply(number)
-        case .hello, .serviceHello, .connection, .answer, .working, .question, .part, .notice: return false
+        case .hello, .serviceHello, .connection, .answer, .working, .question, .part, .trace, .notice: return false
         }
     }
 

@@ -24,8 +24,10 @@ package struct FrameHeader: Equatable {
         case cancellation = 9
         /// A part of the next message's fields, which are longer than a frame.
         case part = 10
+        /// Carries a file as ancillary data, for the trace of commands to cards. Only a private host takes it.
+        case trace = 11
         /// A message of the host for the client's person about the request, which has no reply.
-        case notice = 11
+        case notice = 12
     }
 
     package var kind: Kind

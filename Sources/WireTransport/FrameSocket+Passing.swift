@@ -1,19 +1,22 @@
 internal import Glibc
-internal import Wire
+package import Wire
 
-// Further connections of a client, whose other ends it hands in over its first one: unix(7), SCM_RIGHTS.
+// Descriptors that a client hands in over its first connection: unix(7), SCM_RIGHTS. They are the other ends of its further connections,
+// and the file of a trace.
 extension FrameSocket {
     /// A message on the first connection of a client.
     package enum HandedIn {
         case connection(FrameSocket)
+        /// The descriptor of a trace's file, which the receiver closes.
+        case trace(Int32)
         /// A connection for which this process had no descriptor left. The client finds it closed.
         case lost
-        /// The end of the client, or something else than a connection. A part of a message counts as such: whole ones arrive at once.
+        /// The end of the client, or something else than a descriptor. A part of a message counts as such: whole ones arrive at once.
         case end
     }
 
-    /// The further connection that the client hands in, which must be there.
-    package func receiveConnection() -> HandedIn {
+    /// The descriptor that the client hands in, which must be there.
+    package func receiveHandedIn() -> HandedIn {
         var bytes = [UInt8](repeating: 0, count: FrameHeader.byteCount)
         // The header and one descriptor: CMSG_SPACE(sizeof(int)).
         var control = [UInt64](repeating: 0, count: 3)
@@ -23,13 +26,15 @@ extension FrameSocket {
             if count > 0 { descriptors = unsafe FrameSocket.descriptors(in: control, message.msg_controllen) }
             return count
         }
-        guard count == bytes.count, let header = try? FrameHeader(parsing: bytes), header.kind == .connection,
-            header.number == 0, header.fieldCount == 0, header.secretCount == 0, descriptors.count <= 1
+        guard count == bytes.count, let header = try? FrameHeader(parsing: bytes),
+            [.connection, .trace].contains(header.kind), header.number == 0, header.fieldCount == 0,
+            header.secretCount == 0, descriptors.count <= 1
         else {
             for descriptor in descriptors { close(descriptor) }
             return .end
         }
-        return descriptors.first.map { .connection(FrameSocket($0)) } ?? .lost
+        guard let descriptor = descriptors.first else { return header.kind == .connection ? .lost : .end }
+        return header.kind == .connection ? .connection(FrameSocket(descriptor)) : .trace(descriptor)
     }
 
     /// Makes a further connection, whose other end the host serves from now on.
@@ -41,12 +46,15 @@ extension FrameSocket {
         else { return nil }
         let connection = FrameSocket(ends[0])
         defer { close(ends[1]) }
-        return pass(ends[1]) ? connection : nil
+        return pass(ends[1], as: .connection) ? connection : nil
     }
 
-    /// Sends the header of a message for a further connection, with its descriptor.
-    private func pass(_ passed: Int32) -> Bool {
-        var bytes = FrameHeader(.connection, number: 0, fieldCount: 0, secretCount: 0).encoded()
+    /// Hands in a descriptor, which stays open here.
+    ///
+    /// - Parameter kind: the kind of message that carries it.
+    /// - Returns: false where the host is gone, or does not read.
+    package func pass(_ passed: Int32, as kind: FrameHeader.Kind) -> Bool {
+        var bytes = FrameHeader(kind, number: 0, fieldCount: 0, secretCount: 0).encoded()
         // CMSG_LEN(sizeof(int)) and the level and type; then the descriptor.
         var control: [UInt64] = [
             20, UInt64(UInt32(SOL_SOCKET)) | UInt64(SCM_RIGHTS) << 32, UInt64(UInt32(bitPattern: passed)),

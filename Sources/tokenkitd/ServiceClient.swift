@@ -21,28 +21,27 @@ struct ServiceClient {
 
     /// The host of the client, as its options want it.
     ///
+    /// - Parameter trace: the trace of commands to cards; nil for none.
     /// - Throws: `errSecParam` for a module that is not there, or a reader's URI that cannot be read.
-    func host() throws(KeychainError) -> Host {
+    func host(trace: TraceFile?) throws(KeychainError) -> Host {
         Host(
-            try keychains,
+            try keychains(trace),
             accessGroups: options.accessGroups ?? AccessGroups(configured: variables[AccessGroups.variable]),
             prompter: prompter(peer, variables))
     }
 
-    private var keychains: ProcessKeychains {
-        get throws(KeychainError) {
-            let reader = try chosenReader
-            let modules = try modules
-            let isNamed = if case .named = options.modules { true } else { false }
-            return ProcessKeychains(
-                recalls: options.recalls, waitsOnce: options.waitsOnce, drivers: StandardDrivers.all,
-                modules: { reader?.isFound ?? false && !isNamed ? [] : modules.used() }, leftOutModules: modules.leftOut,
-                includesToken: { reader?.includes($0) ?? true },
-                readers: { () throws(CardError) in
-                    guard let reader else { return try PCSCReader.all() }
-                    return try reader.readers()
-                })
-        }
+    private func keychains(_ trace: TraceFile?) throws(KeychainError) -> ProcessKeychains {
+        let reader = try chosenReader
+        let modules = try modules
+        let isNamed = if case .named = options.modules { true } else { false }
+        return ProcessKeychains(
+            recalls: options.recalls, trace: trace, waitsOnce: options.waitsOnce, drivers: StandardDrivers.all,
+            modules: { reader?.isFound ?? false && !isNamed ? [] : modules.used() }, leftOutModules: modules.leftOut,
+            includesToken: { reader?.includes($0) ?? true },
+            readers: { () throws(CardError) in
+                guard let reader else { return try PCSCReader.all() }
+                return try reader.readers()
+            })
     }
 
     private var chosenReader: ReaderChoice? {

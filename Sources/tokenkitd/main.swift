@@ -27,8 +27,10 @@ func fail(_ message: String) -> Never {
     exit(1)
 }
 
-/// - Parameter knownCards: the facts that the host's programs have read of cards; nil for a host of one program.
-func makeClients(_ knownCards: KnownCards?) -> ClientMaker {
+/// - Parameters:
+///   - knownCards: the facts that the host's programs have read of cards; nil for a host of one program.
+///   - trace: the trace of a host of one program; nil for a shared host.
+func makeClients(_ knownCards: KnownCards?, trace: TraceFile? = nil) -> ClientMaker {
     ClientMaker { hello, peer in
         let variables = ClientVariables(hello.environment).values
         let filter = TokenFilter(
@@ -42,7 +44,7 @@ func makeClients(_ knownCards: KnownCards?) -> ClientMaker {
         return Cryptoki(
             host, filter: filter, promptPolicy: promptPolicy, firstHandle: CK_ULONG(hello.firstHandle), log: log)
     } service: { hello, peer throws(KeychainError) in
-        try ServiceClient(hello, peer).host()
+        try ServiceClient(hello, peer).host(trace: trace)
     }
 }
 
@@ -84,7 +86,8 @@ PCSCBlocking.forbid()
 switch CommandLine.arguments.dropFirst() {
 case ["--private"]:
     TerminalSignals.leaveToClient()
-    PrivateHost.serve(handedIn, makeClients(nil))
+    let trace = TraceFile()
+    PrivateHost.serve(handedIn, makeClients(nil, trace: trace), trace: trace)
 case []:
     var files = rlimit()
     var descriptors: rlim_t = 1024

@@ -2,13 +2,14 @@ import Foundation
 import HostAPI
 import HostConnection
 import KeychainModel
+import Platform
 import SecureBytes
 import SystemCrypto
 import TestSupport
 import Testing
 import VirtualCard
 
-/// What a client of the face chooses for its requests: readers, modules of other makers, and access groups.
+/// What a client of the face chooses for its requests: readers, modules of other makers, access groups and the trace.
 @Suite struct HostOptionsTests {
     private let folder: TemporaryFolder
     private let holder: DaemonWithCard
@@ -232,5 +233,35 @@ import VirtualCard
         #expect(try !groups(.standard, ["TOKENKIT_ACCESS_GROUPS": "web"]))
         let option = HostOptions(accessGroups: AccessGroups(["mail"]))
         #expect(try groups(option, ["TOKENKIT_ACCESS_GROUPS": "web"]))
+    }
+
+    // MARK: Traces
+
+    @Test func theTraceHasTheCommandsToTheCardWithoutThePIN() throws {
+        let service = try host.client(HostOptions(modules: .none), trace: folder.path("trace"))
+        let identity = try #require(try service.identities(.identities.where(.canSign, true)).found.first)
+        let digest = [UInt8](repeating: 7, count: 32)
+        let request = KeyRequest(.sign(digest), .signature(.ecdsa(.sha256)), with: identity.key.reference)
+        _ = try service.perform(request, RequestContext(questions: .byClient))
+        let lines = String(decoding: try folder.read("trace"), as: UTF8.self).split(separator: "\n")
+        #expect(lines.contains("> 00200080 Lc 8 [8 bytes]"))
+        #expect(lines.allSatisfy { $0.hasPrefix("> ") || $0.hasPrefix("< ") } && lines.count.isMultiple(of: 2))
+        #expect(!lines.contains { $0.contains("313233343536") })
+    }
+
+    @Test func aSharedHostTracesForNobody() throws {
+        let shared = SessionHost(in: folder, host.environment)
+        try shared.start()
+        defer { shared.stop() }
+        let trace = open(folder.path("trace"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        let variables = host.environment.map { Array("\($0)=\($1)".utf8) }
+        let service = try SocketClient(
+            prompter: PrivateHost.TypesPIN(), environment: variables, trace: trace
+        ) { [folder] () throws(KeychainError) in
+            guard let socket = HostSocket.connect(in: folder.path) else { throw KeychainError(.notAvailable) }
+            return socket
+        }.service
+        #expect(throws: KeychainError(.notAvailable)) { try service.keychains(.tokens, RequestContext()) }
+        #expect(try folder.read("trace").isEmpty)
     }
 }

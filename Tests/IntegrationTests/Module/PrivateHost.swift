@@ -25,14 +25,17 @@ struct PrivateHost: Sendable {
 
     /// A client with these options.
     ///
-    /// - Parameter variables: further variables of its hello; nil for one without any.
+    /// - Parameters:
+    ///   - variables: further variables of its hello; nil for one without any.
+    ///   - trace: the path of a file for the trace.
     func client(
-        _ options: HostOptions = .standard, _ variables: [String: String]? = [:]
+        _ options: HostOptions = .standard, _ variables: [String: String]? = [:], trace: String? = nil
     ) throws -> any KeychainService {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         let all = variables.map { environment.merging(["PATH": path]) { $1 }.merging($0) { $1 } } ?? [:]
+        let trace = trace.map { open($0, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600) }
         return try SocketClient(
-            prompter: TypesPIN(), environment: all.map { Array("\($0)=\($1)".utf8) }, options: options
+            prompter: TypesPIN(), environment: all.map { Array("\($0)=\($1)".utf8) }, options: options, trace: trace
         ) { () throws(KeychainError) in try start() }.service
     }
 

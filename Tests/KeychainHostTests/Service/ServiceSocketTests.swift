@@ -186,7 +186,7 @@ import WireTransport
     }
 
     private static let others: [FrameHeader.Kind] = [
-        .hello, .serviceHello, .connection, .answer, .working, .question, .reply, .notice,
+        .hello, .serviceHello, .connection, .answer, .working, .question, .reply, .trace, .notice,
     ]
 
     @Test(arguments: others) func whatIsNoRequestEndsItsConnectionAlone(kind: FrameHeader.Kind) throws {
@@ -315,7 +315,7 @@ import WireTransport
             _ = first.receive()
             var awaited = pollfd(fd: first.descriptor, events: Int16(POLLIN), revents: 0)
             _ = poll(&awaited, 1, -1)
-            guard case .connection(let connection) = first.receiveConnection(),
+            guard case .connection(let connection) = first.receiveHandedIn(),
                 connection.receiveMessage(upTo: 1 << 20) != nil
             else {
                 return
