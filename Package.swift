@@ -67,6 +67,8 @@ let package = Package(
         .target(name: "COpenSSL", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CZlib", linkerSettings: [.linkedLibrary("z")]),
         .target(name: "CLinux"),
+        // The start of the host's process, by the libraries that programs load.
+        .target(name: "CHostStart"),
         .target(name: "CCryptoki"),
         .target(
             name: "CP11Kit", cSettings: [.headerSearchPath("forward")], linkerSettings: [.linkedLibrary("p11-kit")]),
@@ -173,9 +175,9 @@ let package = Package(
                 "Wire", "WireTransport",
             ],
             swiftSettings: strict),
-        .target(name: "CPKCS11Module", dependencies: ["CCryptoki"]),
+        .target(name: "CPKCS11Module", dependencies: ["CCryptoki", "CHostStart"]),
         .target(
-            name: "PKCS11Module", dependencies: ["CCryptoki", "CPKCS11Module"],
+            name: "PKCS11Module", dependencies: ["CCryptoki", "CHostStart", "CPKCS11Module"],
             exclude: ["exports.map", "tokenkit.module"], swiftSettings: embedded,
             linkerSettings: [
                 .unsafeFlags(loadable("Sources/PKCS11Module/exports.map", name: "libtokenkit-pkcs11.so"))

@@ -9,10 +9,7 @@
 
 #include <ccryptoki.h>
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -229,52 +226,4 @@ EXPORTED CK_RV C_GetInterface(CK_UTF8CHAR *name, CK_VERSION *version, CK_INTERFA
 const char *tokenkit_module_path(void) {
     Dl_info information;
     return dladdr(&functions, &information) != 0 ? information.dli_fname : NULL;
-}
-
-/* The number with a further hexadecimal digit. */
-static uintptr_t with_digit(uintptr_t number, char digit) {
-    return number << 4 | (uintptr_t)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
-}
-
-/* The path of the file that is mapped at an address. A line of proc_pid_maps(5) is `start-end rights offset device inode path`. */
-static int find_mapped(uintptr_t address, char path[PATH_MAX]) {
-    enum { start, end, others, name } part = start;
-    uintptr_t bounds[2] = {0};
-    size_t length = 0;
-    int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), is_found = 0;
-    char bytes[1024];
-    for (ssize_t count; maps >= 0 && !is_found && (count = read(maps, bytes, sizeof bytes)) > 0;) {
-        for (ssize_t index = 0; index < count && !is_found; index++) {
-            char byte = bytes[index];
-            if (byte == '\n') {
-                is_found = part == name && length < PATH_MAX && bounds[0] <= address && address < bounds[1];
-                if (is_found) break;
-                bounds[0] = bounds[1] = length = 0;
-                part = start;
-            } else if (part == start) {
-                if (byte == '-') part = end;
-                else bounds[0] = with_digit(bounds[0], byte);
-            } else if (part == end) {
-                if (byte == ' ') part = others;
-                else bounds[1] = with_digit(bounds[1], byte);
-            } else if (part == name || byte == '/') {
-                part = name;
-                if (length < PATH_MAX) path[length++] = byte;
-            }
-        }
-    }
-    if (maps >= 0) close(maps);
-    if (is_found) path[length] = 0;
-    return is_found;
-}
-
-int32_t tokenkit_module_folder(char folder[PATH_MAX]) {
-    const char *given = tokenkit_module_path();
-    /* The loader keeps a path as the program gave it, which may have changed its folder since. */
-    int found = given != NULL && given[0] == '/' ? realpath(given, folder) != NULL : find_mapped((uintptr_t)&functions, folder);
-    if (!found) return 0;
-    size_t length = strlen(folder);
-    while (length > 0 && folder[length] != '/') length--;
-    folder[length] = 0;
-    return 1;
 }

@@ -1,4 +1,5 @@
 internal import CCryptoki
+internal import CHostStart
 internal import CPKCS11Module
 
 /// The connections of this process: each belongs to one thread for a call, and then waits for the next call.

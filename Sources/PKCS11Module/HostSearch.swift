@@ -1,4 +1,5 @@
 internal import CCryptoki
+internal import CHostStart
 internal import CPKCS11Module
 
 /// The search for the host.
@@ -193,7 +194,7 @@ enum HostSearch {
     /// The folder of the module's file, with symbolic links resolved; nil where it is unknown.
     private static var folderOfLibrary: [UInt8]? {
         unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { folder in
-            guard let start = folder.baseAddress, unsafe tokenkit_module_folder(start) != 0 else { return nil }
+            guard let start = folder.baseAddress, unsafe tokenkit_own_folder(start) != 0 else { return nil }
             return unsafe [UInt8](text: start)
         }
     }

@@ -1,5 +1,5 @@
-/* The connection to the host, and the host's start. In C, since Swift can call neither functions with a variable number of
- * arguments nor macros, and since code between clone and exec must not allocate. Each function returns -errno where it fails. */
+/* The connection to the host. In C, since Swift can call neither functions with a variable number of arguments nor macros. Each function
+ * returns -errno where it fails. */
 #ifndef TOKENKIT_HOSTPROCESS_H
 #define TOKENKIT_HOSTPROCESS_H
 
@@ -22,9 +22,6 @@ const char *tokenkit_log_path(void);
 char **tokenkit_environment(void);
 /* Whether the program has more rights than its user: AT_SECURE of getauxval(3). */
 int32_t tokenkit_is_privileged(void);
-
-/* Two ends of a stream socket, above the standard streams, which a program may have closed. */
-int32_t tokenkit_socket_pair(int32_t ends[2]);
 
 /* Connects to a socket in a folder. The folder must belong to this user and grant others no access, and the process that listens
  * must be this user's. */
@@ -61,13 +58,6 @@ int32_t tokenkit_set_cancelable(int32_t is_cancelable);
 
 /* Opens /etc/passwd for reading. A descriptor, or -1. */
 int32_t tokenkit_open_users(void);
-
-/* Where the host is installed, unless it is beside the module. */
-const char *tokenkit_installed_host(void);
-
-/* Starts a program as a process that the program which loaded the module never sees: no signal tells of its end, and no wait
- * returns it. Its descriptor 3 is the socket, the standard streams are /dev/null, and all others are closed. */
-int32_t tokenkit_start(const char *path, char *const environment[], int32_t socket);
 
 /* Appends a line to the log: to a file that only this user can read, or to standard error where the path has no slash. */
 void tokenkit_log(const char *path, const char *text, size_t count);
