@@ -24,7 +24,8 @@ tokenctl := .build/release/tokenctl
 consumers := IntegrationTests\.(BrokenHost|Browser|ClientCertificate|Engine|FalseHost|Flood|Git|GnuTLS|HeldCard|HostDeath|HostProgram|HostileClient|Java|Kerberos|KeyGeneration|Log|Module|ModuleFile|ModuleProcess|NSS|Nginx|OpenSSH|P11Kit|PAM|PINPadModule|PKCS11Tool|Python|RemoteModule|Restart|ReturnValue|SSSD|SecretKeyModule|SharedHost|SigningProgram|Stunnel|URI|WireVersion)Tests
 # What is installed has libstdc++ in it, since loading it takes a third of the time that loading the module does, and needs no
 # folder to look for libraries in. The linker takes the first libstdc++ that it finds.
-release := swift build -c release --disable-local-rpath -Xlinker -L$(CURDIR)/.build/static --product
+release := swift build -c release --disable-local-rpath -Xcc '-DTOKENKIT_HOST="$(PREFIX)/libexec/tokenkitd"' \
+    -Xlinker -L$(CURDIR)/.build/static --product
 sources := Package.swift $(shell find Sources -name '*.swift' -o -name '*.[ch]')
 
 .PHONY: all demo test install uninstall bench lint format reference sanitize sanitize-address sanitize-thread sanitize-quick fuzz clean
@@ -84,7 +85,7 @@ uninstall:
 
 .build/install/libtokenkit-pkcs11.so: $(sources)
 	Scripts/prerequisites build
-	$(release) tokenkit-pkcs11 -Xcc '-DTOKENKIT_HOST="$(PREFIX)/libexec/tokenkitd"'
+	$(release) tokenkit-pkcs11
 	mkdir -p $(@D)
 	strip --strip-unneeded -o $@ .build/release/libtokenkit-pkcs11.so
 

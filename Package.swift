@@ -129,8 +129,8 @@ let package = Package(
         .target(
             name: "HostConnection",
             dependencies: [
-                "HostAPI", "KeychainHost", "KeychainModel", "PKCS11Driver", "Platform", "Prompters", "SecureBytes",
-                "StandardDrivers", "SystemCrypto", "Wire", "WireTransport",
+                "CHostStart", "HostAPI", "KeychainModel", "Platform", "SecureBytes", "SystemCrypto", "Wire",
+                "WireTransport",
             ],
             swiftSettings: strict),
         .target(

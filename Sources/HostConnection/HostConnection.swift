@@ -1,35 +1,38 @@
 @_exported public import HostAPI
-internal import KeychainHost
 @_exported public import KeychainModel
 internal import Platform
-internal import Prompters
 @_exported public import SecureBytes
-internal import StandardDrivers
 @_exported public import SystemCrypto
 internal import Wire
 
-/// A Swift program's access to the host. The module re-exports the modules with the types of the host's interface.
+/// A Swift program's access to the host, which runs in a process of its own: no card, file or secret key is opened in the program. The
+/// module re-exports the modules with the types of the host's interface.
 ///
 ///     let host = HostConnection.open()
 ///     for identity in try host.identities(.identities.where(.canSign, true)).found { … }
 public enum HostConnection {
-    /// The host of this program: the cards in its readers, the tokens of other modules, and the user's keychains.
+    /// The host that the programs of the session share, or else one of this program alone, which is started by the first request and ends
+    /// with the program. `tokenkitd` is looked for beside the program's file, in `../libexec`, and where it is installed.
     ///
-    /// Questions are asked through pinentry, or on the terminal.
-    public static func open() -> any KeychainService {
-        Host(process(), prompter: FirstAvailablePrompter.standard())
-    }
-
-    /// The host that the programs of the session share, in its own process: `tokenctl host start`, or the systemd user unit. No card, file
-    /// or secret key is opened in this process.
+    /// A program with more rights than its user has a host of its own, and gives it no environment.
     ///
     /// - Parameter prompter: asks where a request leaves questions to its client; by default nobody. The host asks all others.
+    public static func open(asking prompter: (any Prompter)? = nil) -> any KeychainService {
+        client(prompter).service
+    }
+
+    /// The host that the programs of the session share: `tokenctl host start`, or the systemd user unit.
+    ///
+    /// - Parameter prompter: as ``open(asking:)`` takes it.
     /// - Throws: `errSecNotAvailable` where no host serves the session, or it serves other folders or another card service.
     public static func connect(asking prompter: (any Prompter)? = nil) throws(KeychainError) -> any KeychainService {
-        guard let runtime = Environment.variable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
+        guard let runtime else {
             throw KeychainError(.notAvailable, "the session has no folder for sockets (set XDG_RUNTIME_DIR)")
         }
-        return try SocketClient(in: runtime, prompter: prompter ?? NoPrompter(), environment: variables).service
+        let client = SocketClient(
+            of: [.session(runtime)], prompter: prompter ?? NoPrompter(), environment: variables)
+        try client.connect()
+        return client.service
     }
 
     /// The variables for a host and for the modules of other makers that it starts, each as `NAME=value`. If there are more than a hello can
@@ -42,6 +45,20 @@ public enum HostConnection {
 
     /// The host of a program that uses passwords alone. Only files have passwords, but a card may open a file; modules are not searched.
     package static func openForPasswords() -> any KeychainService {
-        Host(ProcessKeychains(drivers: StandardDrivers.all), prompter: FirstAvailablePrompter.standard())
+        client(nil, HostOptions(modules: .none)).service
+    }
+
+    private static func client(_ prompter: (any Prompter)?, _ options: HostOptions = .standard) -> SocketClient {
+        let variables = variables
+        let start = HostStart(environment: variables.filter(HostVariables.includes))
+        let session: [SocketClient.Host] = runtime.map { [.session($0)] } ?? []
+        return SocketClient(
+            of: session + [.ownStarted(by: start)], prompter: prompter ?? NoPrompter(), environment: variables,
+            options: options)
+    }
+
+    /// The folder of the session's sockets.
+    private static var runtime: String? {
+        Environment.variable("XDG_RUNTIME_DIR").flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
 }

@@ -13,7 +13,8 @@ internal import WireTransport
 /// keychains that it opened by path. Further requests go to the host that is there by then. A host ends the client's state with the client's
 /// last reference.
 package final class SocketClient: Sendable {
-    private let connect: @Sendable () throws(KeychainError) -> Int32
+    private let hosts: [Host]
+    private let options: HostOptions
     private let hello: ServiceHello
     private let prompter: any Prompter
     /// The file for the trace of commands to cards; nil for none.
@@ -25,8 +26,12 @@ package final class SocketClient: Sendable {
 
     /// The connections to a host that serves the client.
     private struct State {
+        let process = getpid()
         let first: FrameSocket
         var idle: [FrameSocket] = []
+
+        /// Whether they are this process's to use: a child by `fork` has its parent's, and programs close descriptors that are not theirs.
+        var isOwn: Bool { process == getpid() && first.isIntact }
     }
 
     /// Seconds in which a host that is alive says something.
@@ -34,45 +39,34 @@ package final class SocketClient: Sendable {
     /// The time by which the client gives up a question later than the host, which says why.
     private static let grace = Duration.seconds(1)
 
-    /// Introduces a client to a host.
-    ///
     /// - Parameters:
+    ///   - hosts: the hosts that are asked to serve the client, in this order, by the first request and once a host has ended.
     ///   - prompter: asks where a request leaves questions to the client.
     ///   - environment: variables for the host, each as `NAME=value`.
     ///   - options: the choices that hold for all requests.
     ///   - trace: the descriptor of a file for the trace of commands to cards, which the client closes at its end. Only a private host
     ///     takes it; a shared one ends the connection.
-    ///   - connect: connects to the host; the client takes the socket over. It is called again once a host has ended.
-    /// - Throws: `errSecNotAvailable` where the host does not serve the client, `errSecParam` for options beyond their bounds.
     package init(
-        prompter: any Prompter, environment: [[UInt8]], options: HostOptions = .standard, trace: Int32? = nil,
-        connect: @escaping @Sendable () throws(KeychainError) -> Int32
-    ) throws(KeychainError) {
-        self.connect = connect
+        of hosts: [Host], prompter: any Prompter, environment: [[UInt8]], options: HostOptions = .standard,
+        trace: Int32? = nil
+    ) {
+        self.hosts = hosts
         self.prompter = prompter
+        self.options = options
         self.trace = trace
         hello = ServiceHello(
             abilities: PromptAbilities(of: prompter), environment: environment, options: options)
-        guard options.isWithinBounds else {
-            throw KeychainError(.param, "the names of modules, readers or access groups are too many or too long")
-        }
-        _ = try served()
     }
 
-    /// Introduces a client to the host that the programs of a session share.
+    /// Introduces the client to a host ahead of its first request.
     ///
-    /// - Parameter runtime: the session's folder.
-    package convenience init(
-        in runtime: String, prompter: any Prompter, environment: [[UInt8]], options: HostOptions = .standard
-    ) throws(KeychainError) {
-        try self.init(prompter: prompter, environment: environment, options: options) { () throws(KeychainError) in
-            if let descriptor = HostSocket.connect(in: runtime) { return descriptor }
-            throw KeychainError(.notAvailable, "the session has no host that answers (tokenctl host start)")
-        }
-    }
+    /// - Throws: `errSecNotAvailable` where no host serves the client.
+    package func connect() throws(KeychainError) { _ = try served() }
 
     deinit {
-        state.withLock { $0?.first.shutDown() }
+        state.withLock { state in
+            if state?.isOwn == true { state?.first.shutDown() }
+        }
         if let trace { close(trace) }
     }
 
@@ -92,11 +86,14 @@ package final class SocketClient: Sendable {
         .notAvailable, "the host of the keychains has ended, or does not answer (try again)")
 
     private func exchange(_ request: MessageWriter, _ prompter: any Prompter) throws(KeychainError) -> HostAnswer {
+        guard request.bytes.count <= FrameSocket.maximumFields, request.lane.count <= FrameHeader.maximumSecrets else {
+            throw KeychainError(.dataTooLarge, "the request is longer than a message to the host (give less at once)")
+        }
         let first = try served()
         do throws(KeychainError) {
             return try exchange(request, prompter, over: try connection(of: first), of: first)
         } catch {
-            if first.isClosed { forget(first) }
+            if first.isClosedSoon { forget(first) }
             throw error
         }
     }
@@ -140,7 +137,7 @@ package final class SocketClient: Sendable {
     /// Cancels a request that is under way on another connection, and returns once the host knows. A host that is gone has cancelled all
     /// requests.
     private func cancel(_ request: RequestNumber) {
-        guard let first = state.withLock({ $0?.first }), let connection = try? connection(of: first) else { return }
+        guard let first = try? served(), let connection = try? connection(of: first) else { return }
         let number = nextNumber
         if connection.send(.cancellation, number: number, request.encoded(), Secret(capacity: 0) { _ in }),
             let answer = connection.receive(by: SocketClient.deadline), answer.header.kind == .answer,
@@ -157,10 +154,11 @@ package final class SocketClient: Sendable {
     /// The first connection to a host that serves the client: the present one, or else another host's.
     private func served() throws(KeychainError) -> FrameSocket {
         try connecting.withLock { _ throws(KeychainError) in
-            if let present = state.withLock({ $0?.first }) {
-                guard present.isClosed else { return present }
-                forget(present)
-                throw SocketClient.ended
+            if let present = state.withLock({ $0 }) {
+                let hasEnded = present.isOwn && present.first.isClosed
+                if present.isOwn, !hasEnded { return present.first }
+                forget(present.first)
+                if hasEnded { throw SocketClient.ended }
             }
             let first = try introduce()
             state.withLock { $0 = State(first: first) }
@@ -168,12 +166,30 @@ package final class SocketClient: Sendable {
         }
     }
 
+    /// The connection to the first of the hosts that serves the client.
+    ///
+    /// - Throws: the reason of the last one; `errSecParam` for options beyond their bounds.
     private func introduce() throws(KeychainError) -> FrameSocket {
-        let first = FrameSocket(try connect())
+        guard options.isWithinBounds else {
+            throw KeychainError(.param, "the names of modules, readers or access groups are too many or too long")
+        }
+        var failure = SocketClient.ended
+        for host in hosts {
+            do throws(KeychainError) { return try introduce(to: host) } catch { failure = error }
+        }
+        throw failure
+    }
+
+    private func introduce(to host: Host) throws(KeychainError) -> FrameSocket {
+        let first = FrameSocket(try host.connect())
         guard first.send(.serviceHello, number: 0, hello.encoded(), Secret(capacity: 0) { _ in }),
             let answer = first.receive(by: SocketClient.deadline), answer.header.kind == .hello,
             let decision = try? HelloAnswer(parsing: answer.fields)
-        else { throw SocketClient.ended }
+        else {
+            host.start?.noteFailure()
+            throw SocketClient.ended
+        }
+        host.start?.noteSuccess()
         switch decision {
         case .served:
             if let trace, !first.pass(trace, as: .trace) { throw SocketClient.ended }
@@ -190,8 +206,10 @@ package final class SocketClient: Sendable {
     }
 
     private func connection(of first: FrameSocket) throws(KeychainError) -> FrameSocket {
-        let idle = state.withLock { state in state?.first === first ? state?.idle.popLast() : nil }
-        guard let connection = idle ?? first.makeConnection() else { throw SocketClient.ended }
+        while let idle = state.withLock({ state in state?.first === first ? state?.idle.popLast() : nil }) {
+            if idle.isIntact { return idle }
+        }
+        guard let connection = first.makeConnection() else { throw SocketClient.ended }
         return connection
     }
 
@@ -206,5 +224,37 @@ package final class SocketClient: Sendable {
         state.withLock { state in
             if state?.first === first { state = nil }
         }
+    }
+}
+
+extension SocketClient {
+    /// A host that may serve the client.
+    package struct Host: Sendable {
+        fileprivate let connect: @Sendable () throws(KeychainError) -> Int32
+        /// The start of a host that serves this client alone.
+        fileprivate let start: HostStart?
+
+        /// - Parameter connect: connects to the host; the client takes the socket over.
+        package init(connect: @escaping @Sendable () throws(KeychainError) -> Int32) {
+            self.connect = connect
+            start = nil
+        }
+
+        private init(_ start: HostStart) {
+            connect = { () throws(KeychainError) in try start.connect() }
+            self.start = start
+        }
+
+        /// The host that the programs of a session share.
+        ///
+        /// - Parameter runtime: the session's folder.
+        package static func session(_ runtime: String) -> Host {
+            Host { () throws(KeychainError) in
+                if let descriptor = HostSocket.connect(in: runtime) { return descriptor }
+                throw KeychainError(.notAvailable, "the session has no host that answers (tokenctl host start)")
+            }
+        }
+
+        static func ownStarted(by start: HostStart) -> Host { Host(start) }
     }
 }

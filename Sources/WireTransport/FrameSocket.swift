@@ -6,6 +6,7 @@ package import Wire
 /// An end of a connection between a client and the host. It is closed with its last reference.
 package final class FrameSocket: Sendable {
     package let descriptor: Int32
+    private let inode: ino_t?
     /// The lock for sending, with the number of the request that is being answered. Signs of life come from another
     /// thread than answers, and must not follow the answer to the same request.
     private let sending = Mutex<UInt32?>(nil)
@@ -16,10 +17,29 @@ package final class FrameSocket: Sendable {
     /// Takes ownership of the descriptor. Another process with a copy of it can change its blocking mode and time-outs, so that only
     /// `poll` waits here.
     package init(_ descriptor: Int32) {
-        self.descriptor = descriptor
+        self.descriptor = FrameSocket.aboveStreams(descriptor)
+        inode = FrameSocket.inode(of: self.descriptor)
     }
 
-    deinit { close(descriptor) }
+    deinit { if isIntact { close(descriptor) } }
+
+    /// A program that has closed its standard streams may still write to their numbers.
+    private static func aboveStreams(_ descriptor: Int32) -> Int32 {
+        guard 0...STDERR_FILENO ~= descriptor else { return descriptor }
+        let moved = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+        guard moved >= 0 else { return descriptor }
+        close(descriptor)
+        return moved
+    }
+
+    private static func inode(of descriptor: Int32) -> ino_t? {
+        var status = stat()
+        return unsafe fstat(descriptor, &status) == 0 ? status.st_ino : nil
+    }
+
+    /// Whether the descriptor is still the connection: programs close descriptors that are not theirs, and get the numbers again for
+    /// files of their own.
+    package var isIntact: Bool { inode != nil && FrameSocket.inode(of: descriptor) == inode }
 
     /// Whether the other side has closed the connection.
     package var isClosed: Bool {
@@ -38,6 +58,14 @@ package final class FrameSocket: Sendable {
     var hasEnded: Bool {
         var state = pollfd(fd: descriptor, events: 0, revents: 0)
         return unsafe poll(&state, 1, 0) != 0
+    }
+
+    /// Whether the other side closes a connection, over which it sends nothing, within a tenth of a second. A process that ends closes its
+    /// connections one after the other.
+    package var isClosedSoon: Bool {
+        var awaited = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        unsafe poll(&awaited, 1, 100)
+        return isClosed
     }
 
     /// Ends the connection for both sides, and all waits for it.

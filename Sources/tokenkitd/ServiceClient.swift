@@ -27,7 +27,7 @@ struct ServiceClient {
         Host(
             try keychains(trace),
             accessGroups: options.accessGroups ?? AccessGroups(configured: variables[AccessGroups.variable]),
-            prompter: prompter(peer, variables))
+            trustAnchors: variables["SSL_CERT_FILE"].map { .file($0) } ?? .system, prompter: prompter(peer, variables))
     }
 
     private func keychains(_ trace: TraceFile?) throws(KeychainError) -> ProcessKeychains {

@@ -109,7 +109,7 @@ import Testing
         #expect(made.status == 0, "\(made)")
         func damage(_ accounts: String) throws {
             let result = try Program.run([
-                "sqlite3", folder.path("tokenkit/keychains/login.keychain"),
+                "sqlite3", "-cmd", ".timeout 30000", folder.path("tokenkit/keychains/login.keychain"),
                 "UPDATE genp SET icmt = 'x' WHERE acct IN (\(accounts))",
             ])
             #expect(result.status == 0, "\(result)")

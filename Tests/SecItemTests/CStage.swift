@@ -55,9 +55,40 @@ struct CStage {
         let paths: Paths
     }
 
-    func run(_ source: String, _ environment: [String: String]? = nil) throws -> ProgramResult {
+    /// Has programs load a copy of the library, with another host beside it.
+    ///
+    /// - Parameter host: a script.
+    func replaceLibrary(withCopyBeside host: String) throws {
+        let files = FileManager.default
+        for name in ["libtokenkit-keychain.so", "libtokenkit-keychain.so.1"] {
+            try files.removeItem(atPath: folder.path(name))
+        }
+        try files.copyItem(
+            atPath: Program.products + "/libtokenkit-keychain.so", toPath: folder.path("libtokenkit-keychain.so"))
+        try files.createSymbolicLink(
+            atPath: folder.path("libtokenkit-keychain.so.1"),
+            withDestinationPath: folder.path("libtokenkit-keychain.so"))
+        try host.write(toFile: folder.path("tokenkitd"), atomically: true, encoding: .utf8)
+        try files.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path("tokenkitd"))
+    }
+
+    /// The processes of the hosts that programs of this home have started for themselves.
+    var hosts: [Int32] {
+        let files = FileManager.default
+        func text(_ path: String) -> String { String(decoding: files.contents(atPath: path) ?? Data(), as: UTF8.self) }
+        return ((try? files.contentsOfDirectory(atPath: "/proc")) ?? []).compactMap(Int32.init).filter { process in
+            text("/proc/\(process)/cmdline").contains("tokenkitd\0--private")
+                && text("/proc/\(process)/environ").contains("HOME=\(folder.path)\0")
+        }
+    }
+
+    /// - Parameter headers: further headers that the source needs.
+    func run(
+        _ source: String, _ environment: [String: String]? = nil, including headers: [String] = []
+    ) throws -> ProgramResult {
         let file = folder.path("test.c")
         let text = """
+            \(headers.map { "#include <\($0)>" }.joined(separator: "\n"))
             #include <SecKeychain.h>
             #include <assert.h>
             #include <stdio.h>

@@ -7,9 +7,15 @@ import Testing
 final class Home {
     private let folder: TemporaryFolder
 
-    /// - Parameter modules: the other PKCS#11 modules that are searched.
-    init(modules: String = "") throws {
+    /// - Parameters:
+    ///   - modules: the other PKCS#11 modules that are searched.
+    ///   - roots: certificates in PEM, which the system is to trust in place of its own; the file is `roots`.
+    init(modules: String = "", roots: String? = nil) throws {
         folder = try TemporaryFolder()
+        if let roots {
+            try roots.write(toFile: folder.path("roots"), atomically: true, encoding: .utf8)
+            setenv("SSL_CERT_FILE", folder.path("roots"), 1)
+        }
         for name in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
             setenv(name, folder.path, 1)
         }

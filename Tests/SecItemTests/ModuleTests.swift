@@ -5,33 +5,43 @@ import Testing
 
 /// Tokens of other PKCS#11 modules, for a program that uses only SecItem.
 @Suite struct SecItemModuleTests {
-    /// A token with a key and its certificate, a home without a card, and `tokenctl` in `PATH`.
-    private static func prepare(_ modules: String = SoftHSM.path) throws -> (home: Home, end: () -> Void) {
-        let home = try Home(modules: modules)
+    /// A token with a key and its certificate, and a home without a card.
+    private static func prepare(_ modules: String = SoftHSM.path) throws -> (
+        home: Home, certificate: Data, end: () -> Void
+    ) {
+        let folder = try TemporaryFolder()
         let made = """
-            cd '\(home.path(""))' && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 \\
+            cd '\(folder.path)' && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 \\
                 -subj '/CN=On a token' -addext basicConstraints=CA:FALSE -keyout key.pem -outform DER -out certificate &&
                 openssl ec -in key.pem -outform DER -out key
             """
         try #require(Program.run(["sh", "-c", made]).status == 0)
         let token = try SoftHSM(
             [("certificate", "cert"), ("key", "privkey")].map { file, type in
-                ["--write-object", home.path(file), "--type", type, "--id", "01", "--label", "On a token"]
+                ["--write-object", folder.path(file), "--type", type, "--id", "01", "--label", "On a token"]
             })
         setenv("SOFTHSM2_CONF", String(token.environment[0].dropFirst("SOFTHSM2_CONF=".count)), 1)
-        return (home, { withExtendedLifetime(token) { home.end() } })
+        let certificate = try Data(contentsOf: URL(filePath: folder.path("certificate")))
+        let home = try Home(modules: modules)
+        return (home, certificate, { withExtendedLifetime((token, folder)) { home.end() } })
     }
 
-    private static func findTokenctl() {
-        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-        setenv("PATH", "\(Program.path):\(path)", 1)
+    /// The number of processes in which the host runs modules.
+    private static var workers: Int {
+        let settings = ProcessInfo.processInfo.environment["SOFTHSM2_CONF"] ?? ""
+        func text(_ path: String) -> String {
+            String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
+        }
+        return ((try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []).count { process in
+            text("/proc/\(process)/cmdline").contains("--serve-module=")
+                && text("/proc/\(process)/environ").contains("SOFTHSM2_CONF=\(settings)\0")
+        }
     }
 
     @Test func whatAModuleHasIsFoundAndItsKeySigns() async {
         await #expect(processExitsWith: .success) {
-            let (_, end) = try Self.prepare()
+            let (_, _, end) = try Self.prepare()
             defer { end() }
-            Self.findTokenctl()
             let certificates =
                 try find([
                     kSecClass: kSecClassCertificate, kSecMatchLimit: kSecMatchLimitAll, kSecReturnAttributes: true,
@@ -63,9 +73,8 @@ import Testing
     @Test(arguments: [[0, 2], [0, 1, 2]] as [[Int32]])
     func aProgramWithoutStandardStreamsFindsWhatAModuleHas(closed: [Int32]) async {
         await #expect(processExitsWith: .success) { [closed] in
-            let (_, end) = try Self.prepare()
+            let (_, _, end) = try Self.prepare()
             defer { end() }
-            Self.findTokenctl()
             for stream in closed { close(stream) }
             let query: [String: Any] = [kSecClass: kSecClassCertificate, kSecReturnAttributes: true]
             let found = try find(query) as? [String: Any]
@@ -75,34 +84,23 @@ import Testing
 
     @Test func noPasswordIsLookedForInAModule() async {
         await #expect(processExitsWith: .success) {
-            let (_, end) = try Self.prepare()
+            let (_, _, end) = try Self.prepare()
             defer { end() }
-            // The worker program cannot be found, so that a start of it would be an error.
-            setenv("PATH", "/nowhere", 1)
             #expect(add([kSecClass: kSecClassGenericPassword, kSecAttrService: "s", kSecValueData: Data([1])]) == 0)
             #expect(status(of: [kSecClass: kSecClassGenericPassword, kSecAttrService: "t"]) == errSecItemNotFound)
-        }
-    }
-
-    @Test func withoutTheProgramThatModulesRunInTheRestIsFound() async {
-        await #expect(processExitsWith: .success) {
-            let (home, end) = try Self.prepare()
-            defer { end() }
-            setenv("PATH", "/nowhere", 1)
-            #expect(status(of: [kSecClass: kSecClassCertificate]) == errSecItemNotFound)
-            let der = try Data(contentsOf: URL(filePath: home.path("certificate")))
-            #expect(add([kSecClass: kSecClassCertificate, kSecValueData: der]) == errSecSuccess)
+            #expect(Self.workers == 0)
             #expect(status(of: [kSecClass: kSecClassCertificate]) == errSecSuccess)
+            #expect(Self.workers == 1)
         }
     }
 
-    @Test func aModuleThatNobodyKnowsHidesNothing() async {
-        await #expect(processExitsWith: .success) {
-            let (home, end) = try Self.prepare("no-such-module")
+    @Test(arguments: ["no-such-module", "/nonexistent/module.so"])
+    func aModuleThatCannotBeUsedHidesNothing(module: String) async {
+        await #expect(processExitsWith: .success) { [module] in
+            let (_, certificate, end) = try Self.prepare(module)
             defer { end() }
-            Self.findTokenctl()
-            let der = try Data(contentsOf: URL(filePath: home.path("certificate")))
-            #expect(add([kSecClass: kSecClassCertificate, kSecValueData: der]) == errSecSuccess)
+            #expect(status(of: [kSecClass: kSecClassCertificate]) == errSecItemNotFound)
+            #expect(add([kSecClass: kSecClassCertificate, kSecValueData: certificate]) == errSecSuccess)
             #expect(status(of: [kSecClass: kSecClassCertificate]) == errSecSuccess)
         }
     }

@@ -58,18 +58,15 @@ private struct Authority {
 
     @Test func whatLeadsToAnAnchorIsTrusted() async {
         await #expect(processExitsWith: .success) {
-            let home = try Home()
-            defer { home.end() }
             let (authority, other) = (try Authority(), try Authority())
+            let home = try Home(roots: authority.root.pem)
+            defer { home.end() }
             let leaf = try authority.issue("leaf")
             #expect(try Self.code(leaf, anchors: [authority.anchor]) == errSecSuccess)
             #expect(try Self.code([leaf, authority.anchor] as CFArray, anchors: [other.anchor]) == errSecNotTrusted)
             #expect(try Self.code(leaf, anchors: []) == errSecNotTrusted)
             // The leaf itself may be an anchor.
             #expect(try Self.code(leaf, anchors: [leaf]) == errSecSuccess)
-
-            try authority.root.pem.write(toFile: home.path("roots"), atomically: true, encoding: .utf8)
-            setenv("SSL_CERT_FILE", home.path("roots"), 1)
             #expect(try Self.code(leaf, anchors: nil) == errSecSuccess)
             #expect(try Self.code(leaf, anchors: [other.anchor]) == errSecNotTrusted)
             let both = try Self.code(leaf, anchors: [other.anchor]) { SecTrustSetAnchorCertificatesOnly($0, false) }

@@ -27,7 +27,7 @@ public protocol KeychainService: CardService {
     /// The path of a keychain's file, the same in every folder. Nothing is read.
     ///
     /// - Parameter name: a name in the folder of the user's keychains, or a path, with a slash in it. A relative path
-    ///   starts at the working directory of the host.
+    ///   starts at the working directory of the client.
     func path(ofKeychain name: String, _ context: RequestContext) throws(KeychainError) -> String
 
     /// The keychain in a file, in the search list or not. This client's requests may name it from now on.

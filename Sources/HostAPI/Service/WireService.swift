@@ -1,6 +1,7 @@
 package import KeychainModel
 package import SecureBytes
 package import SystemCrypto
+internal import Platform
 internal import Wire
 
 /// The face of a host that is reached by messages.
@@ -21,6 +22,11 @@ package struct WireService: KeychainService {
     ) {
         self.exchange = exchange
         self.tellOfCancellation = tellOfCancellation
+    }
+
+    /// The name of a keychain, as ``path(ofKeychain:_:)`` takes it, in the form that means the same in the host's working directory.
+    private func everywhere(_ name: String) -> String {
+        name.contains("/") && !name.hasPrefix("~/") ? absolutePath(name) : name
     }
 
     /// Sends a request whose answer is of the given kind, and returns its value.
@@ -157,23 +163,23 @@ package struct WireService: KeychainService {
     }
 
     package func path(ofKeychain name: String, _ context: RequestContext) throws(KeychainError) -> String {
-        try send(.path(ofKeychain: name), HostAnswer.path, context)
+        try send(.path(ofKeychain: everywhere(name)), HostAnswer.path, context)
     }
 
     package func openKeychain(
         at path: String?, _ context: RequestContext
     ) throws(KeychainError) -> KeychainDetails {
-        try send(.openKeychain(at: path), HostAnswer.keychain, context)
+        try send(.openKeychain(at: path.map(everywhere)), HostAnswer.keychain, context)
     }
 
     package func createKeychain(
         _ name: String, password: SharedSecret?, _ context: RequestContext
     ) throws(KeychainError) -> KeychainDetails {
-        try send(.createKeychain(name, password: password), HostAnswer.keychain, context)
+        try send(.createKeychain(everywhere(name), password: password), HostAnswer.keychain, context)
     }
 
     package func deleteKeychain(_ name: String, _ context: RequestContext) throws(KeychainError) {
-        try send(.deleteKeychain(name), context)
+        try send(.deleteKeychain(everywhere(name)), context)
     }
 
     package func configure(
@@ -191,6 +197,12 @@ package struct WireService: KeychainService {
     package func choose(
         _ change: KeychainChoice.Change, in domain: PreferencesDomain, _ context: RequestContext
     ) throws(KeychainError) {
+        let change: KeychainChoice.Change =
+            switch change {
+            case .searchList(let names): .searchList(names.map(everywhere))
+            case .defaultKeychain(let name): .defaultKeychain(name.map(everywhere))
+            case .loginKeychain(let name): .loginKeychain(name.map(everywhere))
+            }
         try send(.choose(change, in: domain), context)
     }
 
@@ -220,13 +232,15 @@ package struct WireService: KeychainService {
     package func backUp(
         _ keychain: KeychainIdentifier, to path: String, _ context: RequestContext
     ) throws(KeychainError) -> BackupCount {
-        try send(.backUp(keychain, to: path), HostAnswer.backup, context)
+        try send(.backUp(keychain, to: absolutePath(path)), HostAnswer.backup, context)
     }
 
     package func restoreKeychain(
         from backup: String, as name: String, password: SharedSecret?, _ context: RequestContext
     ) throws(KeychainError) -> KeychainDetails {
-        try send(.restoreKeychain(from: backup, as: name, password: password), HostAnswer.keychain, context)
+        try send(
+            .restoreKeychain(from: absolutePath(backup), as: everywhere(name), password: password), HostAnswer.keychain,
+            context)
     }
 
     package func presenceProof(

@@ -91,7 +91,7 @@ public struct KeychainPreferences: Sendable {
     /// The absolute path of a keychain's file, without symbolic links if it exists.
     func absolutePath(_ name: String) -> String {
         let path = directories.path(ofKeychain: name)
-        return resolvedPath(path) ?? KeychainFile.absolute(path)
+        return resolvedPath(path) ?? Platform.absolutePath(path)
     }
 }
 

@@ -7,13 +7,19 @@ public import SystemCrypto
 public enum TrustAnchors: Sendable, Hashable {
     /// The system's roots: the file that `SSL_CERT_FILE` names, else `/etc/ssl/certs/ca-certificates.crt`.
     case system
+    /// The certificates of a file.
+    case file(String)
     /// These certificates alone.
     case certificates([Certificate])
 
     /// - Throws: `errSecTrustNotAvailable` where the system's roots cannot be read.
     func roots() throws(KeychainError) -> [Certificate] {
-        if case .certificates(let roots) = self { return roots }
-        let path = Environment.variable("SSL_CERT_FILE") ?? "/etc/ssl/certs/ca-certificates.crt"
+        let path: String
+        switch self {
+        case .certificates(let roots): return roots
+        case .file(let file): path = file
+        case .system: path = Environment.variable("SSL_CERT_FILE") ?? "/etc/ssl/certs/ca-certificates.crt"
+        }
         guard let bytes = Self.content(of: path), let roots = try? Certificate.all(in: bytes) else {
             throw KeychainError(
                 .trustNotAvailable, "the trusted roots cannot be read from \(path)",

@@ -259,12 +259,6 @@ extension KeychainFile {
     /// The name of the keychain: the file's without folder and ending.
     package var keychainName: String { Directories.keychainName(ofFile: path) }
 
-    /// The absolute form of a path, which need not exist.
-    package static func absolute(_ path: String) -> String {
-        guard !path.hasPrefix("/"), !path.isEmpty, let folder = resolvedPath(".") else { return path }
-        return "\(folder == "/" ? "" : folder)/\(path.hasPrefix("./") ? String(path.dropFirst(2)) : path)"
-    }
-
     /// Wraps `lstat`. The file is not opened: closing it would drop the locks SQLite holds on it in this process.
     private static func status(of path: String) throws(KeychainError) -> stat {
         var status = stat()

@@ -181,14 +181,14 @@ import VirtualCard
         defer { shared.stop() }
         let variables = host.environment.merging(ofModule) { $1 }.map { Array("\($0)=\($1)".utf8) }
         let options = HostOptions(modules: .named([SoftHSM.path]))
-        func client() throws -> any KeychainService {
-            try SocketClient(
-                in: folder.path, prompter: PrivateHost.TypesPIN(), environment: variables, options: options
+        func client() -> any KeychainService {
+            SocketClient(
+                of: [.session(folder.path)], prompter: PrivateHost.TypesPIN(), environment: variables, options: options
             ).service
         }
-        let other = try client()
+        let other = client()
         do {
-            let service = try client()
+            let service = client()
             for service in [service, other] { #expect(try modules(service) == ["libsofthsm2: soft"]) }
             #expect(workers.count == 2)
         }
@@ -255,12 +255,9 @@ import VirtualCard
         defer { shared.stop() }
         let trace = open(folder.path("trace"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         let variables = host.environment.map { Array("\($0)=\($1)".utf8) }
-        let service = try SocketClient(
-            prompter: PrivateHost.TypesPIN(), environment: variables, trace: trace
-        ) { [folder] () throws(KeychainError) in
-            guard let socket = HostSocket.connect(in: folder.path) else { throw KeychainError(.notAvailable) }
-            return socket
-        }.service
+        let service = SocketClient(
+            of: [.session(folder.path)], prompter: PrivateHost.TypesPIN(), environment: variables, trace: trace
+        ).service
         #expect(throws: KeychainError(.notAvailable)) { try service.keychains(.tokens, RequestContext()) }
         #expect(try folder.read("trace").isEmpty)
     }

@@ -34,9 +34,10 @@ struct PrivateHost: Sendable {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         let all = variables.map { environment.merging(["PATH": path]) { $1 }.merging($0) { $1 } } ?? [:]
         let trace = trace.map { open($0, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600) }
-        return try SocketClient(
-            prompter: TypesPIN(), environment: all.map { Array("\($0)=\($1)".utf8) }, options: options, trace: trace
-        ) { () throws(KeychainError) in try start() }.service
+        return SocketClient(
+            of: [SocketClient.Host { () throws(KeychainError) in try start() }], prompter: TypesPIN(),
+            environment: all.map { Array("\($0)=\($1)".utf8) }, options: options, trace: trace
+        ).service
     }
 
     /// The client's end of the socket to a new host.

@@ -43,8 +43,10 @@ import VirtualCard
 
     private func client(_ person: Person = Person(), _ variables: [String: String] = [:]) throws -> SocketClient {
         let all = environment.merging(variables) { $1 }
-        return try SocketClient(
-            in: folder.path, prompter: person, environment: all.map { Array("\($0)=\($1)".utf8) })
+        let client = SocketClient(
+            of: [.session(folder.path)], prompter: person, environment: all.map { Array("\($0)=\($1)".utf8) })
+        try client.connect()
+        return client
     }
 
     @Test func itFindsCardsAndFilesAndSignsOnACardWithItsOwnPersonsPIN() throws {
@@ -94,7 +96,7 @@ import VirtualCard
         defer { host.stop() }
         guard geteuid() == 0 else {
             #expect(throws: KeychainError(.notAvailable)) {
-                try SocketClient(in: "/run", prompter: Person(), environment: [])
+                try SocketClient(of: [.session("/run")], prompter: Person(), environment: []).connect()
             }
             return
         }

@@ -259,7 +259,7 @@ import WireTransport
         let (end, host) = (End(ends[0]), FrameSocket(ends[1]))
         #expect(send(.hello, number: 0, answer.encoded(), over: host))
         do throws(KeychainError) {
-            _ = try SocketClient(prompter: NoPrompter(), environment: []) { () throws(KeychainError) in try end.take() }
+            try client(of: end).connect()
             Issue.record("it was served")
         } catch {
             #expect(error.code == .notAvailable)
@@ -303,6 +303,11 @@ import WireTransport
         }
     }
 
+    private func client(of end: End) -> SocketClient {
+        let host = SocketClient.Host { () throws(KeychainError) in try end.take() }
+        return SocketClient(of: [host], prompter: NoPrompter(), environment: [])
+    }
+
     /// A client of a host that reads one request, and answers as `body` does.
     private func falseHost(
         _ body: @escaping @Sendable (FrameSocket) -> Void
@@ -323,10 +328,7 @@ import WireTransport
             body(connection)
             first.shutDown()
         }
-        return (
-            try SocketClient(prompter: NoPrompter(), environment: []) { () throws(KeychainError) in try end.take() },
-            first
-        )
+        return (client(of: end), first)
     }
 
     @Test func manyThreadsAskAtOnce() throws {

@@ -58,9 +58,8 @@ enum ServiceRoute: String, Sendable, CaseIterable {
         case .call: return host.asking(person)
         case .message: return messageService(of: host.asking(try Self.prompter(asking: person)))
         case .socket:
-            return try SocketClient(prompter: person, environment: []) { () throws(KeychainError) in
-                try Self.serve(host)
-            }.service
+            let host = SocketClient.Host { () throws(KeychainError) in try Self.serve(host) }
+            return SocketClient(of: [host], prompter: person, environment: []).service
         }
     }
 

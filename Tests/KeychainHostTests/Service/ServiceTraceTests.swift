@@ -52,11 +52,19 @@ import WireTransport
 
     // MARK: Over the socket
 
+    private func client(
+        _ options: HostOptions = .standard, trace: Int32? = nil,
+        connect: @escaping @Sendable () throws(KeychainError) -> Int32
+    ) -> SocketClient {
+        SocketClient(
+            of: [SocketClient.Host(connect: connect)], prompter: NoPrompter(), environment: [], options: options,
+            trace: trace)
+    }
+
     @Test func aHostWithATraceWritesToTheFileThatItsClientHandsIn() throws {
         let stage = try ServiceStage(.call)
         let trace = TraceFile()
-        let client = try SocketClient(prompter: NoPrompter(), environment: [], trace: file()) {
-            () throws(KeychainError) in
+        let client = client(trace: file()) { () throws(KeychainError) in
             try serve(trace) { _, _ in stage.host }
         }
         _ = try client.service.places(RequestContext())
@@ -66,8 +74,7 @@ import WireTransport
 
     @Test func aHostWithoutATraceEndsTheClientThatHandsInAFile() throws {
         let stage = try ServiceStage(.call)
-        let client = try SocketClient(prompter: NoPrompter(), environment: [], trace: file()) {
-            () throws(KeychainError) in
+        let client = client(trace: file()) { () throws(KeychainError) in
             try serve(nil) { _, _ in stage.host }
         }
         #expect(throws: KeychainError(.notAvailable)) { try client.service.places(RequestContext()) }
@@ -75,7 +82,7 @@ import WireTransport
     }
 
     @Test func eachRequestOfAClientFailsWithTheReasonForWhichItsOptionsCannotBeHonoured() throws {
-        let client = try SocketClient(prompter: NoPrompter(), environment: []) { () throws(KeychainError) in
+        let client = client { () throws(KeychainError) in
             try serve(nil) { _, _ throws(KeychainError) in
                 throw KeychainError(.param, "there is no module 'x'", remedy: "name another")
             }
@@ -91,13 +98,11 @@ import WireTransport
 
     @Test func optionsBeyondTheirBoundsAreNotSent() {
         let options = HostOptions(reader: String(repeating: "r", count: 4097))
-        #expect(throws: KeychainError(.param)) {
-            try SocketClient(prompter: NoPrompter(), environment: [], options: options) {
-                () throws(KeychainError) -> Int32 in
-                Issue.record("it connects")
-                throw KeychainError(.internal)
-            }
+        let client = client(options) { () throws(KeychainError) -> Int32 in
+            Issue.record("it connects")
+            throw KeychainError(.internal)
         }
+        #expect(throws: KeychainError(.param)) { try client.connect() }
     }
 
     // MARK: Files
