@@ -68,8 +68,11 @@ struct CStage {
         try files.createSymbolicLink(
             atPath: folder.path("libtokenkit-keychain.so.1"),
             withDestinationPath: folder.path("libtokenkit-keychain.so"))
-        try host.write(toFile: folder.path("tokenkitd"), atomically: true, encoding: .utf8)
-        try files.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path("tokenkitd"))
+        // Written by another process: a child of this one that is started meanwhile may keep the file open, which cannot be run then.
+        let written = try Program.run([
+            "sh", "-c", "printf '%s' \"$1\" >\"$2\" && chmod 700 \"$2\"", "sh", host, folder.path("tokenkitd"),
+        ])
+        try #require(written.status == 0, "\(written)")
     }
 
     /// The processes of the hosts that programs of this home have started for themselves.
