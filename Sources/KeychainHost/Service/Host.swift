@@ -104,10 +104,7 @@ public final class Host: KeychainService {
     ) throws(KeychainError) -> Result {
         guard !(clientPrompter is NoPrompter) else { return try requests.run(context, body) }
         let notice: TokenSlot.WaitNotice = { [clientPrompter] reader in WaitMessage.begin(reader, clientPrompter) }
-        let result = TokenSlot.$tellOfWait.withValue(notice) {
-            Swift.Result { () throws(KeychainError) in try requests.run(context, body) }
-        }
-        return try result.get()
+        return try TokenSlot.telling(ofWaits: notice) { () throws(KeychainError) in try requests.run(context, body) }
     }
 
     /// - Parameter token: true for a request about something on a token, false for one about something in a file; nil for either.

@@ -61,8 +61,18 @@ public final class TokenSlot: Sendable {
     /// once.
     public typealias WaitNotice = @Sendable (_ reader: String) -> @Sendable () -> Void
 
-    /// Tells a person that another program has a card for which the present thread waits. A call waits on the thread of its caller.
-    @TaskLocal public static var tellOfWait: WaitNotice?
+    /// The notices of threads. A call waits on the thread of its caller.
+    private static let notices = Mutex<[pthread_t: WaitNotice]>([:])
+
+    /// Has a notice told where the present thread waits for a card during `body`.
+    public static func telling<Result, Failure>(
+        ofWaits notice: @escaping WaitNotice, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let thread = pthread_self()
+        let former = notices.withLock { $0.updateValue(notice, forKey: thread) }
+        defer { notices.withLock { $0[thread] = former } }
+        return try body()
+    }
 
     /// - Parameters:
     ///   - drivers: asked in this order whether they know the card.
@@ -268,7 +278,7 @@ public final class TokenSlot: Sendable {
     ) throws(TokenError) -> Result {
         if let expected, state.connection == nil || state.insertion != expected { throw TokenSlot.exchanged }
         if expected == nil { state.isLetGo = false }
-        let endNotice = TokenSlot.tellOfWait?(name)
+        let endNotice = TokenSlot.notices.withLock { $0[pthread_self()] }?(name)
         defer { endNotice?() }
         let connection = try connect(&state, wait)
         endOverduePIN(&state)
