@@ -29,18 +29,9 @@ public enum HostConnection {
         guard let runtime else {
             throw KeychainError(.notAvailable, "the session has no folder for sockets (set XDG_RUNTIME_DIR)")
         }
-        let client = SocketClient(
-            of: [.session(runtime)], prompter: prompter ?? NoPrompter(), environment: variables)
+        let client = client(of: [.session(runtime)], prompter, .standard)
         try client.connect()
         return client.service
-    }
-
-    /// The variables for a host and for the modules of other makers that it starts, each as `NAME=value`. If there are more than a hello can
-    /// have, modules go without their own.
-    private static var variables: [[UInt8]] {
-        let all = Environment.all.map { Array($0.utf8) }
-        let count = all.reduce(0) { $0 + $1.count }
-        return count <= FrameHeader.maximumFields / 2 ? all : all.filter(HostVariables.includes)
     }
 
     /// The host of a program that uses passwords alone. Only files have passwords, but a card may open a file; modules are not searched.
@@ -49,12 +40,28 @@ public enum HostConnection {
     }
 
     private static func client(_ prompter: (any Prompter)?, _ options: HostOptions = .standard) -> SocketClient {
-        let variables = variables
-        let start = HostStart(environment: variables.filter(HostVariables.includes))
+        let start = HostStart(environment: ofHost)
         let session: [SocketClient.Host] = runtime.map { [.session($0)] } ?? []
+        return client(of: session + [.ownStarted(by: start)], prompter, options)
+    }
+
+    private static func client(
+        of hosts: [SocketClient.Host], _ prompter: (any Prompter)?, _ options: HostOptions
+    ) -> SocketClient {
+        var options = options
+        options.hasMoreRights = Environment.isUntrusted
         return SocketClient(
-            of: session + [.ownStarted(by: start)], prompter: prompter ?? NoPrompter(), environment: variables,
-            options: options)
+            of: hosts, prompter: prompter ?? NoPrompter(),
+            environment: options.modules == .none ? ofHost : ofModules, options: options)
+    }
+
+    private static var ofHost: [[UInt8]] { Environment.bytes.filter(HostVariables.includes) }
+
+    /// The variables for a host, and for the modules of other makers that it starts. If there are more than a hello can have, modules go
+    /// without their own.
+    private static var ofModules: [[UInt8]] {
+        let all = Environment.bytes
+        return all.reduce(0) { $0 + $1.count } <= FrameHeader.maximumFields / 2 ? all : ofHost
     }
 
     /// The folder of the session's sockets.

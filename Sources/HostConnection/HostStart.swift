@@ -1,6 +1,7 @@
 internal import CHostStart
 internal import Glibc
 internal import KeychainModel
+internal import Platform
 internal import Synchronization
 
 /// Starts a host for this program alone, which ends with the program.
@@ -12,6 +13,7 @@ final class HostStart: Sendable {
     /// as long.
     private struct Failures {
         var count = 0
+        var last = KeychainError(.notAvailable)
         var pauseEnd = ContinuousClock.now
 
         static let firstPause = Duration.milliseconds(100)
@@ -24,36 +26,52 @@ final class HostStart: Sendable {
     }
 
     /// - Returns: the connection to the host, which waits for the hello.
-    /// - Throws: `errSecNotAvailable` where no host can be started, or one has just failed to.
+    /// - Throws: `errSecNotAvailable` where no host can be started; for a while after a failure its reason.
     func connect() throws(KeychainError) -> Int32 {
-        guard failures.withLock({ $0.count == 0 || .now >= $0.pauseEnd }) else {
-            throw HostStart.error("a host of the keychains was started, and has ended (try again in a minute)")
+        let recent = failures.withLock { $0.count > 0 && .now < $0.pauseEnd ? $0.last : nil }
+        if let recent { throw recent }
+        do throws(KeychainError) { return try start() } catch {
+            note(error)
+            throw error
         }
-        var ends: [Int32] = [-1, -1]
-        guard unsafe tokenkit_socket_pair(&ends) == 0 else {
-            throw HostStart.error("there is no descriptor left for a connection to a host of the keychains")
-        }
-        defer { close(ends[1]) }
-        for path in HostStart.paths where start(path, ends[1]) { return ends[0] }
-        close(ends[0])
-        noteFailure()
-        throw HostStart.error(
-            "no host of the keychains could be started (install tokenkitd at \(HostStart.installed[0]))")
     }
 
-    /// Counts a host that ended before it answered.
-    func noteFailure() {
+    /// Notes the outcome of a start.
+    ///
+    /// - Parameter failure: nil for a host that serves.
+    func note(_ failure: KeychainError?) {
         failures.withLock { failures in
-            let doublings = min(failures.count, Failures.mostDoublings)
+            guard let failure else { return failures.count = 0 }
+            failures.last = failure
+            failures.pauseEnd = .now + Failures.firstPause * (1 << min(failures.count, Failures.mostDoublings))
             failures.count += 1
-            failures.pauseEnd = .now + Failures.firstPause * (1 << doublings)
         }
     }
 
-    func noteSuccess() { failures.withLock { $0.count = 0 } }
+    private func start() throws(KeychainError) -> Int32 {
+        var ends: [Int32] = [-1, -1]
+        let made = unsafe tokenkit_socket_pair(&ends)
+        guard made == 0 else { throw HostStart.error("no connection can be made", -made) }
+        defer { close(ends[1]) }
+        guard let path = HostStart.paths.first(where: { unsafe access($0, X_OK) == 0 }) else {
+            close(ends[0])
+            throw KeychainError(
+                .notAvailable, "there is no host of the keychains (install tokenkitd at \(HostStart.installed[0]))")
+        }
+        let started = start(path, ends[1])
+        guard started == 0 else {
+            close(ends[0])
+            throw HostStart.error("\(path) cannot be started", -started)
+        }
+        return ends[0]
+    }
 
-    private func start(_ path: String, _ socket: Int32) -> Bool {
-        guard unsafe access(path, X_OK) == 0 else { return false }
+    private static func error(_ what: String, _ number: Int32) -> KeychainError {
+        KeychainError(.notAvailable, "\(what): \(SystemError(number).reason)")
+    }
+
+    /// - Returns: 0, or `-errno`.
+    private func start(_ path: String, _ socket: Int32) -> Int32 {
         var variables: [UnsafeMutablePointer<CChar>?] = unsafe environment.map { variable in
             unsafe variable.withUnsafeBytes { bytes in
                 unsafe bytes.baseAddress.flatMap { unsafe strndup($0.assumingMemoryBound(to: CChar.self), bytes.count) }
@@ -61,7 +79,7 @@ final class HostStart: Sendable {
         }
         defer { unsafe variables.forEach { unsafe free($0) } }
         unsafe variables.append(nil)
-        return unsafe tokenkit_start(path, variables, socket) == 0
+        return unsafe tokenkit_start(path, variables, socket)
     }
 
     private static var installed: [String] {
@@ -69,15 +87,15 @@ final class HostStart: Sendable {
     }
 
     /// The host that belongs to this program, or to the library that this code is in: in the `libexec` folder relative to it, or beside
-    /// it, as in a build folder. Elsewhere it is the installed one: at the path that was set when this code was built, or a package's.
+    /// it, as in a build folder, unless another user can replace it there. Elsewhere it is the installed one: at the path that was set when
+    /// this code was built, or a package's.
     private static var paths: [String] {
         let own = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { folder in
             guard let start = folder.baseAddress, unsafe tokenkit_own_folder(start) != 0 else { return String?.none }
             return unsafe String(cString: start)
         }
         guard let own else { return installed }
-        return ["\(own)/../libexec/tokenkitd", "\(own)/../../libexec/tokenkitd", "\(own)/tokenkitd"] + installed
+        let beside = ["\(own)/../libexec/tokenkitd", "\(own)/../../libexec/tokenkitd", "\(own)/tokenkitd"]
+        return beside.filter(OwnFile.isTrustedProgram) + installed
     }
-
-    private static func error(_ reason: String) -> KeychainError { KeychainError(.notAvailable, reason) }
 }

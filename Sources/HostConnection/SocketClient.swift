@@ -9,9 +9,9 @@ internal import WireTransport
 
 /// A client of a host behind a socket. Requests of several threads have a connection each, which later requests use again.
 ///
-/// The requests that are under way when the host ends fail, or else the next one does: the client's state has gone, as subscriptions and
-/// keychains that it opened by path. Further requests go to the host that is there by then. A host ends the client's state with the client's
-/// last reference.
+/// When a host ends, the requests that are under way fail. Where there is none, the next request fails. The client's subscriptions, and the
+/// keychains that it opened by path or unlocked for itself, are lost then. Further requests go to the host that is there by then. A host ends
+/// the client's state with the client's last reference.
 package final class SocketClient: Sendable {
     private let hosts: [Host]
     private let options: HostOptions
@@ -19,20 +19,10 @@ package final class SocketClient: Sendable {
     private let prompter: any Prompter
     /// The file for the trace of commands to cards; nil for none.
     private let trace: Int32?
-    private let state = Mutex<State?>(nil)
-    /// Held by the thread that connects.
-    private let connecting = Mutex(())
+    private let connectionsOfProcess = ConnectionsOfProcess()
     private let lastNumber = Atomic<UInt32>(0)
 
-    /// The connections to a host that serves the client.
-    private struct State {
-        let process = getpid()
-        let first: FrameSocket
-        var idle: [FrameSocket] = []
-
-        /// Whether they are this process's to use: a child by `fork` has its parent's, and programs close descriptors that are not theirs.
-        var isOwn: Bool { process == getpid() && first.isIntact }
-    }
+    private var connections: ClientConnections { connectionsOfProcess.present }
 
     /// Seconds in which a host that is alive says something.
     private static let patience = 25
@@ -61,89 +51,106 @@ package final class SocketClient: Sendable {
     /// Introduces the client to a host ahead of its first request.
     ///
     /// - Throws: `errSecNotAvailable` where no host serves the client.
-    package func connect() throws(KeychainError) { _ = try served() }
+    package func connect() throws(KeychainError) { _ = try served(connections) }
 
     deinit {
-        state.withLock { state in
-            if state?.isOwn == true { state?.first.shutDown() }
-        }
         if let trace { close(trace) }
     }
 
     /// The face of the host.
     package var service: any KeychainService {
-        WireService { number in
-            self.cancel(number)
-        } exchange: { request, limit throws(KeychainError) in
-            let end = limit.map { ContinuousClock.now + $0 + SocketClient.grace }
-            return try self.exchange(request, end.map(self.prompter.givingUp) ?? self.prompter)
-        }
+        WireService(
+            cancelling: { self.cancel($0) }, isConnected: { self.connections.areServed },
+            exchange: { request, limit throws(KeychainError) in
+                let end = limit.map { ContinuousClock.now + $0 + SocketClient.grace }
+                return try self.exchange(request, end.map(self.prompter.givingUp) ?? self.prompter, until: end)
+            })
     }
 
     private static var deadline: ContinuousClock.Instant { .now + .seconds(patience) }
 
-    private static let ended = KeychainError(
-        .notAvailable, "the host of the keychains has ended, or does not answer (try again)")
+    private static let ended = KeychainError(.notAvailable, "the host of the keychains has ended (try again)")
 
-    private func exchange(_ request: MessageWriter, _ prompter: any Prompter) throws(KeychainError) -> HostAnswer {
+    private func exchange(
+        _ request: MessageWriter, _ prompter: any Prompter, until end: ContinuousClock.Instant?
+    ) throws(KeychainError) -> HostAnswer {
         guard request.bytes.count <= FrameSocket.maximumFields, request.lane.count <= FrameHeader.maximumSecrets else {
             throw KeychainError(.dataTooLarge, "the request is longer than a message to the host (give less at once)")
         }
-        let first = try served()
-        do throws(KeychainError) {
-            return try exchange(request, prompter, over: try connection(of: first), of: first)
-        } catch {
-            if first.isClosedSoon { forget(first) }
-            throw error
-        }
-    }
-
-    private func exchange(
-        _ request: MessageWriter, _ prompter: any Prompter, over connection: FrameSocket, of first: FrameSocket
-    ) throws(KeychainError) -> HostAnswer {
-        // A connection on which the answer may still come is not given back: it is closed with its last reference.
-        let number = nextNumber
-        guard connection.sendMessage(.request, number: number, request.bytes, request.lane) else {
+        let connections = connections
+        let first = try served(connections)
+        let connection: FrameSocket
+        switch connections.take(of: first, until: end ?? SocketClient.deadline) {
+        case .connection(let taken): connection = taken
+        case .busy:
+            throw KeychainError(
+                .notAvailable, "the program has too many requests under way (try again, with fewer threads)")
+        case .noDescriptor:
+            throw KeychainError(.allocate, "no descriptor is left for a connection to the host (close some files)")
+        case .ended:
+            connections.forget(first)
             throw SocketClient.ended
         }
+        let answer = answer(request, prompter, over: connection, until: end)
+        connections.release(connection, of: first, isIdle: answer != nil)
+        if let answer { return answer }
+        if let end, .now >= end { throw KeychainError(.userCanceled, "the time of the request is over") }
+        let hasEnded = first.isClosedSoon
+        // A host that goes on later is not to answer what has been given up.
+        if !hasEnded, first.isIntact { first.shutDown() }
+        connections.forget(first)
+        if hasEnded { throw SocketClient.ended }
+        throw KeychainError(
+            .notAvailable, "the host of the keychains does not answer, and may have carried out the request")
+    }
+
+    /// - Returns: nil where the host is gone, says nothing for a while, or says something else than an answer.
+    private func answer(
+        _ request: MessageWriter, _ prompter: any Prompter, over connection: FrameSocket,
+        until end: ContinuousClock.Instant?
+    ) -> HostAnswer? {
+        let number = nextNumber
+        guard connection.sendMessage(.request, number: number, request.bytes, request.lane) else { return nil }
         var notices = ShownNotices(prompter)
-        while let message = connection.receiveMessage(upTo: FrameSocket.maximumFields, by: SocketClient.deadline),
+        while let message = connection.receiveMessage(
+            upTo: FrameSocket.maximumFields, by: min(end ?? SocketClient.deadline, SocketClient.deadline)),
             message.number == number
         {
             let (kind, fields) = (message.kind, message.fields)
             switch kind {
-            case .working: continue
+            case .working:
+                if let end, .now >= end { return nil }
+                continue
             case .question:
-                guard let question = try? HostQuestion(parsing: fields, lane: message.takeSecrets()) else { break }
+                guard let question = try? HostQuestion(parsing: fields, lane: message.takeSecrets()) else { return nil }
                 notices.endAll()
                 let reply = prompter.reply(to: question).message()
-                guard connection.sendMessage(.reply, number: number, reply.bytes, reply.lane) else { break }
+                // The program may have closed the descriptor meanwhile, and have a file of its own there.
+                guard connection.isIntact, connection.sendMessage(.reply, number: number, reply.bytes, reply.lane)
+                else {
+                    return nil
+                }
                 continue
             case .notice:
-                guard let notice = try? HostNotice(parsing: fields, lane: message.takeSecrets()) else { break }
+                guard let notice = try? HostNotice(parsing: fields, lane: message.takeSecrets()) else { return nil }
                 notices.take(notice)
                 continue
-            case .answer:
-                guard let answer = try? HostAnswer(parsing: fields, lane: message.takeSecrets()) else { break }
-                giveBack(connection, of: first)
-                return answer
-            case .hello, .serviceHello, .connection, .request, .reply, .cancellation, .part, .trace: break
+            case .answer: return try? HostAnswer(parsing: fields, lane: message.takeSecrets())
+            case .hello, .serviceHello, .connection, .request, .reply, .cancellation, .part, .trace: return nil
             }
-            break
         }
-        throw SocketClient.ended
+        return nil
     }
 
     /// Cancels a request that is under way on another connection, and returns once the host knows. A host that is gone has cancelled all
     /// requests.
     private func cancel(_ request: RequestNumber) {
-        guard let first = try? served(), let connection = try? connection(of: first) else { return }
-        let number = nextNumber
-        if connection.send(.cancellation, number: number, request.encoded(), Secret(capacity: 0) { _ in }),
-            let answer = connection.receive(by: SocketClient.deadline), answer.header.kind == .answer,
-            answer.header.number == number
-        {
-            giveBack(connection, of: first)
+        let connections = connections
+        // The request may be waiting for the host's start.
+        connections.connecting.withLock { _ in }
+        guard connections.areServed, let connection = connections.first?.makeConnection() else { return }
+        if connection.send(.cancellation, number: nextNumber, request.encoded(), Secret(capacity: 0) { _ in }) {
+            _ = connection.receive(by: SocketClient.deadline)
         }
     }
 
@@ -152,16 +159,16 @@ package final class SocketClient: Sendable {
     // MARK: Connections
 
     /// The first connection to a host that serves the client: the present one, or else another host's.
-    private func served() throws(KeychainError) -> FrameSocket {
-        try connecting.withLock { _ throws(KeychainError) in
-            if let present = state.withLock({ $0 }) {
-                let hasEnded = present.isOwn && present.first.isClosed
-                if present.isOwn, !hasEnded { return present.first }
-                forget(present.first)
-                if hasEnded { throw SocketClient.ended }
+    private func served(_ connections: ClientConnections) throws(KeychainError) -> FrameSocket {
+        try connections.connecting.withLock { _ throws(KeychainError) in
+            if let present = connections.first {
+                let isUsable = connections.areUsable
+                if isUsable, !present.isClosed { return present }
+                connections.forget(present)
+                if isUsable { throw SocketClient.ended }
             }
             let first = try introduce()
-            state.withLock { $0 = State(first: first) }
+            connections.first = first
             return first
         }
     }
@@ -181,49 +188,35 @@ package final class SocketClient: Sendable {
     }
 
     private func introduce(to host: Host) throws(KeychainError) -> FrameSocket {
-        let first = FrameSocket(try host.connect())
+        let first = FrameSocket(FrameSocket.movedUp(try host.connect()))
         guard first.send(.serviceHello, number: 0, hello.encoded(), Secret(capacity: 0) { _ in }),
             let answer = first.receive(by: SocketClient.deadline), answer.header.kind == .hello,
             let decision = try? HelloAnswer(parsing: answer.fields)
         else {
-            host.start?.noteFailure()
-            throw SocketClient.ended
+            let failure = KeychainError(
+                .notAvailable, "the host of the keychains ends, or does not answer (tokenctl doctor)")
+            host.start?.note(failure)
+            throw failure
         }
-        host.start?.noteSuccess()
+        let reason: String
         switch decision {
         case .served:
+            host.start?.note(nil)
             if let trace, !first.pass(trace, as: .trace) { throw SocketClient.ended }
             return first
         case .otherVersion:
-            throw KeychainError(
-                .notAvailable, "the host of the keychains is of another version (tokenctl host stop, and try again)")
+            reason = "the host of the keychains is of another version (tokenctl host stop, or install one version)"
         case .otherEnvironment:
-            throw KeychainError(
-                .notAvailable, "the host of the keychains serves other folders, or another card service")
+            reason = """
+                the host of the keychains serves other folders, or another card service (tokenctl host stop, and start one with \
+                the variables of this program)
+                """
         case .busy:
-            throw KeychainError(.notAvailable, "the host of the keychains has all the clients that it serves")
+            reason = "the host of the keychains has all the clients that it serves (end some, or try again)"
         }
-    }
-
-    private func connection(of first: FrameSocket) throws(KeychainError) -> FrameSocket {
-        while let idle = state.withLock({ state in state?.first === first ? state?.idle.popLast() : nil }) {
-            if idle.isIntact { return idle }
-        }
-        guard let connection = first.makeConnection() else { throw SocketClient.ended }
-        return connection
-    }
-
-    private func giveBack(_ connection: FrameSocket, of first: FrameSocket) {
-        state.withLock { state in
-            if state?.first === first { state?.idle.append(connection) }
-        }
-    }
-
-    /// Drops the connections to a host that has ended.
-    private func forget(_ first: FrameSocket) {
-        state.withLock { state in
-            if state?.first === first { state = nil }
-        }
+        let failure = KeychainError(.notAvailable, reason)
+        host.start?.note(failure)
+        throw failure
     }
 }
 

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import HostAPI
 internal import KeychainModel
 internal import PKCS11Bridge
@@ -15,6 +16,13 @@ protocol Responder: Sendable {
 
     /// Ends the waits of the client's requests, and drops its state.
     func end()
+
+    /// Whether a process may have a further connection of the client. A program may have given up rights since its first one.
+    func admits(_ peer: Peer) -> Bool
+}
+
+extension Responder {
+    func admits(_ peer: Peer) -> Bool { peer.user == geteuid() }
 }
 
 /// Answers the calls of a PKCS #11 module: the slots, sessions and logins of one initialisation of the module are the client's.
@@ -33,6 +41,9 @@ struct ModuleResponder: Responder {
     }
 
     func end() { cryptoki.finalize() }
+
+    /// A server's workers go on with the sessions that were opened with the rights of the user who started it, as with any module.
+    func admits(_ peer: Peer) -> Bool { true }
 }
 
 /// Answers the requests of a client that asks the host's face.

@@ -137,20 +137,17 @@ private final class ClientCount: Sendable {
     }
 }
 
-/// The part of an environment in which a client must agree with the host: the user's folders, the card service and the settings of this
-/// package. A client that differs has a host of its own.
+/// The part of an environment in which a client must agree with the host: the user's folders, the card service, and whether PINs are typed on
+/// readers. A client that differs has a host of its own.
 package struct HostEnvironment: Sendable, Equatable {
     private let directories: Directories
     private let service: String?
-    private let settings: [String: String]
-
-    /// Variables that may differ between clients.
-    private static let ofClients: Set = ["TOKENKIT_PKCS11_TOKENS", "TOKENKIT_PKCS11_PROMPT", "TOKENKIT_DEBUG"]
+    private let usesPINPads: String?
 
     private init(_ variables: [String: String]) {
         directories = Directories { variables[$0] }
         service = variables["PCSCLITE_CSOCK_NAME"]
-        settings = variables.filter { $0.key.hasPrefix("TOKENKIT_") && !HostEnvironment.ofClients.contains($0.key) }
+        usesPINPads = variables["TOKENKIT_PINPAD"]
     }
 
     /// - Parameter variables: each as `NAME=value`.

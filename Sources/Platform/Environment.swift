@@ -37,6 +37,21 @@ public enum Environment {
         return pairs.filter { !withheld.contains($0.name) }.map { "\($0.name)=\($0.value)" }
     }
 
+    /// All variables that are not withheld, each as `NAME=value`. They need not be UTF-8.
+    package static var bytes: [[UInt8]] {
+        guard !isUntrusted else { return [] }
+        let withheld = withheld.withLock { $0.map { Array("\($0)=".utf8) } }
+        var variables: [[UInt8]] = []
+        var next = unsafe environ
+        while let variable = unsafe next.pointee {
+            unsafe next += 1
+            let text = unsafe UnsafeRawBufferPointer(start: variable, count: strlen(variable))
+            let bytes = unsafe Array(text)
+            if !withheld.contains(where: bytes.starts(with:)) { variables.append(bytes) }
+        }
+        return variables
+    }
+
     /// The variables that a program needs to ask a person, as pinentry does: the person's terminal or display, language and
     /// appearance.
     public static var ofPerson: [String: String] {

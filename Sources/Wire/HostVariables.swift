@@ -1,4 +1,4 @@
-/// The environment variables that a host runs with, and that a program tells the shared host: where the user's files and the card
+/// The environment variables that a host runs with, and that a program without other makers' modules tells it: where the user's files and the card
 /// service are, where and how a person can be asked, and the settings of this package.
 package enum HostVariables {
     private static var names: [StaticString] {

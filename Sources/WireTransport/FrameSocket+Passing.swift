@@ -44,7 +44,7 @@ extension FrameSocket {
         var ends: [Int32] = [-1, -1]
         guard unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0
         else { return nil }
-        let connection = FrameSocket(ends[0])
+        let connection = FrameSocket(FrameSocket.movedUp(ends[0]))
         defer { close(ends[1]) }
         return pass(ends[1], as: .connection) ? connection : nil
     }

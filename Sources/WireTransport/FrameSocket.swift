@@ -6,7 +6,7 @@ package import Wire
 /// An end of a connection between a client and the host. It is closed with its last reference.
 package final class FrameSocket: Sendable {
     package let descriptor: Int32
-    private let inode: ino_t?
+    private let identity: Identity?
     /// The lock for sending, with the number of the request that is being answered. Signs of life come from another
     /// thread than answers, and must not follow the answer to the same request.
     private let sending = Mutex<UInt32?>(nil)
@@ -18,7 +18,7 @@ package final class FrameSocket: Sendable {
     /// `poll` waits here.
     package init(_ descriptor: Int32) {
         self.descriptor = FrameSocket.aboveStreams(descriptor)
-        inode = FrameSocket.inode(of: self.descriptor)
+        identity = Identity(of: self.descriptor)
     }
 
     deinit { if isIntact { close(descriptor) } }
@@ -32,14 +32,28 @@ package final class FrameSocket: Sendable {
         return moved
     }
 
-    private static func inode(of descriptor: Int32) -> ino_t? {
-        var status = stat()
-        return unsafe fstat(descriptor, &status) == 0 ? status.st_ino : nil
+    /// The same file under a descriptor above those that programs close, or take for their streams; the given one is closed.
+    package static func movedUp(_ descriptor: Int32) -> Int32 {
+        let moved = fcntl(descriptor, F_DUPFD_CLOEXEC, 100)
+        guard moved >= 0 else { return descriptor }
+        close(descriptor)
+        return moved
+    }
+
+    private struct Identity: Equatable {
+        let device: dev_t
+        let inode: ino_t
+
+        init?(of descriptor: Int32) {
+            var status = stat()
+            guard unsafe fstat(descriptor, &status) == 0 else { return nil }
+            (device, inode) = (status.st_dev, status.st_ino)
+        }
     }
 
     /// Whether the descriptor is still the connection: programs close descriptors that are not theirs, and get the numbers again for
     /// files of their own.
-    package var isIntact: Bool { inode != nil && FrameSocket.inode(of: descriptor) == inode }
+    package var isIntact: Bool { identity != nil && Identity(of: descriptor) == identity }
 
     /// Whether the other side has closed the connection.
     package var isClosed: Bool {

@@ -27,7 +27,11 @@ struct ServiceClient {
         Host(
             try keychains(trace),
             accessGroups: options.accessGroups ?? AccessGroups(configured: variables[AccessGroups.variable]),
-            trustAnchors: variables["SSL_CERT_FILE"].map { .file($0) } ?? .system, prompter: prompter(peer, variables))
+            trustAnchors: variables["SSL_CERT_FILE"].map { .file($0) } ?? .system, prompter: person)
+    }
+
+    private var person: any Prompter {
+        options.hasMoreRights ? NoPrompter(because: KeychainError.reasonOfMoreRights) : prompter(peer, variables)
     }
 
     private func keychains(_ trace: TraceFile?) throws(KeychainError) -> ProcessKeychains {

@@ -372,6 +372,7 @@ extension MessageSamples {
             modules: .named(["opensc", "/usr/lib/module.so"]), reader: "pkcs11:serial=4711", waitsOnce: true,
             accessGroups: AccessGroups(["*", "mail"])),
         HostOptions(modules: .named([]), refusesUnknownModules: true, reader: "", accessGroups: AccessGroups([])),
+        HostOptions(hasMoreRights: true),
     ]
 
     static let notices: [HostNotice] = [

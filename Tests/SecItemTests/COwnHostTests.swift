@@ -10,21 +10,25 @@ import Testing
         stage = try CStage()
     }
 
-    /// Finds the password that every test stores, which needs the keychain to be unlocked.
+    /// A password, the search for it, and the reading of it, which the keychain has to be unlocked for.
     private static let setUp = """
         SecKeychainRef keychain = fresh("login");
         assert(SecKeychainAddGenericPassword(NULL, 4, "mail", 2, "jo", 5, "s3crt", NULL) == errSecSuccess);
+        uint32_t length; void *data;
         #define find() SecKeychainFindGenericPassword(NULL, 4, "mail", 2, "jo", NULL, NULL, NULL)
+        #define read() SecKeychainFindGenericPassword(NULL, 4, "mail", 2, "jo", &length, &data, NULL)
+        #define locked errSecInteractionNotAllowed
+        assert(read() == errSecSuccess && length == 5);
         """
 
     private func run(_ source: String) throws -> ProgramResult {
         try stage.run(
             "\(Self.setUp)\n\(source)\nCFRelease(keychain);",
-            including: ["fcntl.h", "stdlib.h", "sys/wait.h", "unistd.h"])
+            including: ["fcntl.h", "pthread.h", "stdlib.h", "sys/wait.h", "unistd.h"])
     }
 
     @Test func itEndsWithTheProgram() throws {
-        let result = try run("assert(find() == errSecSuccess);")
+        let result = try run("assert(read() == errSecSuccess);")
         #expect(result.status == 0, "\(result)")
         #expect(eventually { stage.hosts.isEmpty })
     }
@@ -34,8 +38,8 @@ import Testing
             """
             for (int round = 0; round < 20; round++) {
                 pid_t child = fork();
-                if (child == 0) _exit(find() == errSecSuccess ? 0 : 1);
-                assert(find() == errSecSuccess);
+                if (child == 0) _exit(find() == errSecSuccess && read() == locked ? 0 : 1);
+                assert(read() == errSecSuccess);
                 int status;
                 assert(waitpid(child, &status, 0) == child && status == 0);
             }
@@ -51,7 +55,7 @@ import Testing
                 for (int descriptor = 3; descriptor < 1024; descriptor++) close(descriptor);
                 int files[200];
                 for (int index = 0; index < 200; index++) assert((files[index] = open("/dev/null", O_RDWR)) >= 0);
-                assert(find() == errSecSuccess);
+                assert(find() == errSecSuccess && read() == locked);
                 for (int index = 0; index < 200; index++) assert(write(files[index], "x", 1) == 1 && close(files[index]) == 0);
             }
             """)
@@ -88,8 +92,41 @@ import Testing
                 assert(find() == errSecSuccess);
                 assert(system("/bin/sh \(script)") == 0);
                 assert(find() == errSecNotAvailable);
-                assert(SecKeychainUnlock(keychain, 4, "open", 1) == errSecSuccess);
+                assert(read() == locked);
             }
+            """)
+        #expect(result.status == 0, "\(result)")
+    }
+
+    @Test func twoHundredThreadsAskAtOnce() throws {
+        let result = try stage.run(
+            """
+            \(Self.setUp)
+            pthread_t threads[200];
+            for (int index = 0; index < 200; index++) assert(pthread_create(&threads[index], NULL, ask, NULL) == 0);
+            for (int index = 0; index < 200; index++) {
+                void *wrong = NULL;
+                assert(pthread_join(threads[index], &wrong) == 0 && wrong == NULL);
+            }
+            CFRelease(keychain);
+            """, including: ["pthread.h"],
+            declaring: """
+                static void *ask(void *nothing) {
+                    for (int round = 0; round < 5; round++)
+                        if (SecKeychainFindGenericPassword(NULL, 4, "mail", 2, "jo", NULL, NULL, NULL) != errSecSuccess) return "wrong";
+                    return nothing;
+                }
+                """)
+        #expect(result.status == 0, "\(result)")
+    }
+
+    /// Only root can give up rights; any other user's program finds its password as before.
+    @Test func aProgramThatGivesUpItsRightsLosesTheHostThatHasThem() throws {
+        let result = try run(
+            """
+            int isRoot = geteuid() == 0;
+            assert(!isRoot || setuid(65534) == 0);
+            assert((read() == errSecSuccess) == !isRoot);
             """)
         #expect(result.status == 0, "\(result)")
     }

@@ -27,7 +27,7 @@ struct CStage {
         let include = Program.packageRoot.path + "/Sources/CSecKeychain/include"
         let result = try Program.run(
             ["clang", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I", include, source, "-L", folder.path]
-                + ["-ltokenkit-keychain", "-o", program] + sanitizers())
+                + ["-ltokenkit-keychain", "-lpthread", "-o", program] + sanitizers())
         try #require(result.status == 0, "\(result)")
         return program
     }
@@ -85,9 +85,12 @@ struct CStage {
         }
     }
 
-    /// - Parameter headers: further headers that the source needs.
+    /// - Parameters:
+    ///   - headers: further headers that the source needs.
+    ///   - functions: functions before `main`.
     func run(
-        _ source: String, _ environment: [String: String]? = nil, including headers: [String] = []
+        _ source: String, _ environment: [String: String]? = nil, including headers: [String] = [],
+        declaring functions: String = ""
     ) throws -> ProgramResult {
         let file = folder.path("test.c")
         let text = """
@@ -101,6 +104,7 @@ struct CStage {
                 assert(SecKeychainCreate(path, 4, "open", 0, NULL, &keychain) == errSecSuccess);
                 return keychain;
             }
+            \(functions)
             int main(void) {
             \(source)
                 return 0;

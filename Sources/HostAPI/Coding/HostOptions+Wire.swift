@@ -27,8 +27,9 @@ extension HostOptions.Modules: WireValue {
 
 extension HostOptions: WireRecord {
     static let fields = Fields(
-        HostOptions.init(modules:refusesUnknownModules:reader:recalls:waitsOnce:accessGroups:),
-        \.modules, \.refusesUnknownModules, \.reader, \.recalls, \.waitsOnce, \.accessGroups, where: \.isWithinBounds)
+        HostOptions.init(modules:refusesUnknownModules:reader:recalls:waitsOnce:accessGroups:hasMoreRights:),
+        \.modules, \.refusesUnknownModules, \.reader, \.recalls, \.waitsOnce, \.accessGroups,
+        \.hasMoreRights, where: \.isWithinBounds)
 }
 
 extension HostOptions {

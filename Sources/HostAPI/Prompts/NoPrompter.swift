@@ -7,17 +7,20 @@ public struct NoPrompter: Prompter {
     public var canAskAgain: Bool { false }
     public let alternative: String
     public let allowsPINPad: Bool
+    private let reason: String?
 
     /// - Parameters:
     ///   - alternative: other ways to give the answer, for the error; by default those of a program.
     ///   - allowsPINPad: whether a PIN may be typed on a reader's own keys.
-    public init(alternative: String? = nil, allowsPINPad: Bool = false) {
+    ///   - reason: the reason why nobody is asked, for the error.
+    public init(alternative: String? = nil, allowsPINPad: Bool = false, because reason: String? = nil) {
+        self.reason = reason
         self.alternative = alternative ?? KeychainError.waysOfPrograms
         self.allowsPINPad = allowsPINPad
     }
 
     public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
-        throw .cannotAsk(request, by: self)
+        throw .cannotAsk(request, by: self, because: reason)
     }
 
     public func confirm(_ question: String) throws(KeychainError) -> Bool { false }

@@ -82,14 +82,15 @@ extension KeychainError {
     package static let waysOfPrograms =
         "give it by LAContext, SecKeychainUnlock or C_Login, or run where a prompt can be shown"
 
+    package static let reasonOfMoreRights = "a program with more rights than the user who started it asks nobody"
+
     /// The error of a question that cannot be asked: names the secret that is needed, and the prompter's other ways.
     ///
     /// - Parameter reason: the reason. In a process that has more rights than its caller, those rights are the reason.
     package static func cannotAsk(
         _ request: PromptRequest, by prompter: some Prompter, because reason: String? = nil
     ) -> KeychainError {
-        let reason =
-            Environment.isUntrusted ? "a program with more rights than the user who started it asks nobody" : reason
+        let reason = Environment.isUntrusted ? reasonOfMoreRights : reason
         return KeychainError(
             .interactionNotAllowed, "\(request.sentence) is needed\(reason.map { ", but \($0)" } ?? "")",
             remedy: prompter.alternative)

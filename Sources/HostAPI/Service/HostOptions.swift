@@ -25,11 +25,13 @@ package struct HostOptions: Sendable, Hashable {
     package var waitsOnce = false
     /// The groups that are open to the client; nil for those that `TOKENKIT_ACCESS_GROUPS` names in its environment.
     package var accessGroups: AccessGroups?
+    /// Whether the client has more rights than its user, who is not asked then: he would choose the program that asks.
+    package var hasMoreRights = false
 
     package init(
         modules: Modules = .configured, refusesUnknownModules: Bool = false, reader: String? = nil,
         recalls: Bool = true,
-        waitsOnce: Bool = false, accessGroups: AccessGroups? = nil
+        waitsOnce: Bool = false, accessGroups: AccessGroups? = nil, hasMoreRights: Bool = false
     ) {
         self.modules = modules
         self.refusesUnknownModules = refusesUnknownModules
@@ -37,6 +39,7 @@ package struct HostOptions: Sendable, Hashable {
         self.recalls = recalls
         self.waitsOnce = waitsOnce
         self.accessGroups = accessGroups
+        self.hasMoreRights = hasMoreRights
     }
 
     /// The options of a client that chooses nothing, and of one whose hello is of a version without options.

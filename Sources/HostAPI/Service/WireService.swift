@@ -15,13 +15,17 @@ package struct WireService: KeychainService {
 
     private let exchange: Exchange
     private let tellOfCancellation: @Sendable (RequestNumber) -> Void
+    private let isConnected: @Sendable () -> Bool
 
+    /// - Parameter isConnected: whether a host keeps something for the client. Only such a host is asked to drop something.
     package init(
         cancelling tellOfCancellation: @escaping @Sendable (RequestNumber) -> Void = { _ in },
+        isConnected: @escaping @Sendable () -> Bool = { true },
         exchange: @escaping Exchange
     ) {
         self.exchange = exchange
         self.tellOfCancellation = tellOfCancellation
+        self.isConnected = isConnected
     }
 
     /// The name of a keychain, as ``path(ofKeychain:_:)`` takes it, in the form that means the same in the host's working directory.
@@ -149,7 +153,7 @@ package struct WireService: KeychainService {
     }
 
     package func endEvents(at position: EventPosition, _ context: RequestContext) throws(KeychainError) {
-        try send(.endEvents(at: position), context)
+        if isConnected() { try send(.endEvents(at: position), context) }
     }
 
     package func usableCredentials(_ context: RequestContext) throws(KeychainError) -> [CredentialKind] {
@@ -159,7 +163,7 @@ package struct WireService: KeychainService {
     package func endAuthentication(
         _ number: AuthenticationNumber, _ context: RequestContext
     ) throws(KeychainError) {
-        try send(.endAuthentication(number), context)
+        if isConnected() { try send(.endAuthentication(number), context) }
     }
 
     package func path(ofKeychain name: String, _ context: RequestContext) throws(KeychainError) -> String {

@@ -69,7 +69,7 @@ import VirtualCard
         try host.start()
         defer { host.stop() }
         let count = Mutex(0)
-        let result = try run("use", ["TOKENKIT_MODULES": "none"]) { [host] _ in
+        let result = try run("use", ["TOKENKIT_PINPAD": "no"]) { [host] _ in
             count.withLock { $0 = host.privateHosts }
         }
         #expect(result.status == 0, "\(result)")

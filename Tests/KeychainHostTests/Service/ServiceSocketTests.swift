@@ -216,6 +216,7 @@ import WireTransport
 
     @Test(arguments: ServiceRoute.allCases) func aCancellationMayOvertakeItsRequest(route: ServiceRoute) throws {
         let service = try ServiceStage(route).service
+        _ = try service.places(RequestContext())
         service.cancel(RequestNumber(rawValue: 9))
         #expect(throws: KeychainError(.userCanceled)) {
             try service.places(RequestContext(number: RequestNumber(rawValue: 9)))
@@ -237,6 +238,16 @@ import WireTransport
     }
 
     // MARK: Hosts
+
+    @Test func whatOnlyEndsSomethingStartsNoHost() throws {
+        let host = SocketClient.Host { () throws(KeychainError) -> Int32 in
+            Issue.record("it connects")
+            throw KeychainError(.internal)
+        }
+        let service = SocketClient(of: [host], prompter: NoPrompter(), environment: []).service
+        service.cancel(RequestNumber(rawValue: 1))
+        try service.endAuthentication(.next(), RequestContext())
+    }
 
     @Test(arguments: [(1, 1, 1), (1, 9, 2), (2, 2, 2), (2, 9, 2), (3, 9, nil), (0, 0, nil), (2, 1, nil)])
     func aClientIsServedInAVersionThatBothSpeak(oldest: UInt64, newest: UInt64, version: UInt64?) throws {
