@@ -124,7 +124,7 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "StandardDrivers",
-            dependencies: ["CryptokiNames", "KeychainHost", "PIVDriver", "PKCS11Driver", "TokenKit"],
+            dependencies: ["CryptokiNames", "KeychainHost", "PIVDriver", "PKCS11Driver", "Platform", "TokenKit"],
             swiftSettings: strict),
         .target(
             name: "HostConnection",

@@ -1,4 +1,5 @@
 internal import CryptokiNames
+internal import Platform
 package import KeychainHost
 internal import PKCS11Driver
 internal import Synchronization

@@ -135,11 +135,19 @@ struct Output {
             throw CommandError(
                 "cannot write '\(path)'", "it is what is read, and would be lost", advice: "name another file")
         }
-        if HostAccess.isKeychain(path) {
+        if Output.isKeychain(path) {
             throw CommandError(
                 "cannot write '\(path)'", "it is a keychain, and would be lost", advice: "name another file")
         }
         try checkFolder(of: resolvedPath(path) ?? path)
+    }
+
+    private static func isKeychain(_ path: String) -> Bool {
+        let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else { return false }
+        defer { close(file) }
+        var header = [UInt8](repeating: 0, count: KeychainFileHeader.length)
+        return unsafe read(file, &header, header.count) == header.count && KeychainFileHeader.isKeychain(header)
     }
 
     /// A file is replaced by a new one in its folder.

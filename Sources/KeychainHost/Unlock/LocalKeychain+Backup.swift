@@ -1,6 +1,5 @@
 internal import KeychainStore
 internal import KeychainModel
-internal import Glibc
 internal import SecureBytes
 
 // A backup is a keychain file like any other, made at one moment, without the items that never leave their device.
@@ -16,17 +15,6 @@ extension LocalKeychain {
         let file = try KeychainFile(new: path, makesFolders: false)
         try file.checkAbsent()
         return try use { opened throws(KeychainError) in try opened.backUp(to: file) }
-    }
-
-    /// Whether a file's header says that it is a keychain or a backup, even a damaged one (SQLite database file format, 1.3).
-    public static func isKeychain(_ path: String) -> Bool {
-        let file = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard file >= 0 else { return false }
-        defer { close(file) }
-        var header = [UInt8](repeating: 0, count: 72)
-        guard unsafe read(file, &header, header.count) == header.count else { return false }
-        let application = header[68...].reduce(0) { $0 << 8 | Int64($1) }
-        return header.starts(with: Array("SQLite format 3\0".utf8)) && application == Migrations.applicationID
     }
 
     /// Checks that a file is a backup, before a person is asked for its password.

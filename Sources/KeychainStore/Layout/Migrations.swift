@@ -7,9 +7,6 @@ internal import KeychainModel
 /// keychain semantics 1.3 compare the bytes, and count an absent value as empty or 0. ``ItemColumns`` must write its
 /// expressions as the indexes do.
 package enum Migrations {
-    /// Marks the file as a keychain, in `PRAGMA application_id`: "TKKC".
-    package static let applicationID: Int64 = 0x544B_4B43
-
     /// The version of the layout that this program writes, in `PRAGMA user_version`.
     static var currentVersion: Int64 { Int64(steps.count) }
 
@@ -199,7 +196,7 @@ package enum Migrations {
         let (application, version) = try KeychainError.mapping { () throws(SQLiteError) in
             (try database.value("PRAGMA application_id").integer, try database.value("PRAGMA user_version").integer)
         }
-        guard application == applicationID, let version, version >= 0 else {
+        guard application == KeychainFileHeader.applicationID, let version, version >= 0 else {
             throw KeychainError.otherFile
         }
         guard version <= currentVersion else {
@@ -218,7 +215,8 @@ extension Database {
         try writing { () throws(KeychainError) in
             try KeychainError.mapping { () throws(SQLiteError) in
                 for step in Migrations.steps.prefix(Int(truncatingIfNeeded: layout)) { try execute(step) }
-                try execute("PRAGMA application_id = \(Migrations.applicationID); PRAGMA user_version = \(layout)")
+                try execute(
+                    "PRAGMA application_id = \(KeychainFileHeader.applicationID); PRAGMA user_version = \(layout)")
             }
         }
     }

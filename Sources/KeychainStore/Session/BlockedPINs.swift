@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 internal import KeychainModel
 
 /// The file by which a user's programs tell each other of a blocked PIN. It is gone when the machine is switched off.

@@ -55,11 +55,15 @@ struct HostAccess {
     /// The reason why rejected PINs are not remembered in memory; nil where they are.
     static var remarkOnVolatileFolder: String? { Directories.ofUser.volatileRemark }
 
-    /// Whether a file is a keychain, damaged or not.
-    static func isKeychain(_ path: String) -> Bool { LocalKeychain.isKeychain(path) }
-
     /// Makes the folder for sockets where neither the session nor a keychain has made one.
-    static func makeFolderOfSockets() throws(KeychainError) { try Directories.own.makeRuntime() }
+    static func makeFolderOfSockets() throws {
+        do throws(Folder.Failure) { try Folder(path: Directories.own.runtime).makeAll() } catch {
+            switch error {
+            case .refused(let refusal): throw CommandError(refusal.reason, advice: refusal.remedy)
+            case .system(let what, let error): throw CommandError(what, error.reason)
+            }
+        }
+    }
 
     /// Has calls of the card service return at once where they meet another program's transaction, in the whole process.
     static func forbidBlocking() { PCSCBlocking.forbid() }

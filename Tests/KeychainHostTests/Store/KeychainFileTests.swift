@@ -274,7 +274,7 @@ private func entries(_ folder: String) -> [String] {
         let folder = try TemporaryFolder()
         write([], to: folder.path("k"))
         let database = try Database(path: folder.path("k"), access: .readWrite, busyTimeout: 0)
-        try database.execute("PRAGMA application_id = \(Migrations.applicationID)")
+        try database.execute("PRAGMA application_id = \(KeychainFileHeader.applicationID)")
         try Migrations.apply(to: database)
         try Migrations.apply(to: database)
         let version = try database.value("PRAGMA user_version").integer

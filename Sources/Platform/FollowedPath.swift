@@ -1,7 +1,5 @@
-package import KeychainModel
 internal import CLinux
-internal import Glibc
-internal import Platform
+package import Glibc
 
 /// A path that was followed from the root on, each part by the descriptor of the folder before it, with the users who
 /// could lead it elsewhere.
@@ -13,7 +11,7 @@ package struct FollowedPath {
     /// The path without symbolic links.
     package let path: String
     /// Status of the file at the end of the path; with `asFarAsThere`, of its last part that exists.
-    let status: stat
+    package let status: stat
 
     private let parts: Parts
 
@@ -33,7 +31,7 @@ package struct FollowedPath {
             return nil
         }
         var owned = Parts(user: User(user))
-        var folder = Descriptor(unsafe clinux_open_part(AT_FDCWD, "/"))
+        var folder = PathDescriptor(unsafe clinux_open_part(AT_FDCWD, "/"))
         guard var status = folder.status else { return nil }
         var names: [Substring] = []
         var rest = Self.parts(of: absolute)
@@ -45,7 +43,7 @@ package struct FollowedPath {
             }
             if part.isEmpty || part == "." { continue }
             owned.note(folder: status, at: Self.path(names))
-            let next = Descriptor(unsafe clinux_open_part(folder.number, String(part)))
+            let next = PathDescriptor(unsafe clinux_open_part(folder.number, String(part)))
             guard let found = next.status else {
                 if asFarAsThere, errno == ENOENT { break }
                 return nil
@@ -60,7 +58,7 @@ package struct FollowedPath {
                 rest += Self.parts(of: target)
                 guard target.hasPrefix("/") else { continue }
                 names = []
-                folder = Descriptor(unsafe clinux_open_part(AT_FDCWD, "/"))
+                folder = PathDescriptor(unsafe clinux_open_part(AT_FDCWD, "/"))
             } else {
                 if part == ".." { _ = names.popLast() } else { names.append(part) }
                 folder = next
@@ -82,14 +80,19 @@ package struct FollowedPath {
 
     // MARK: What is refused
 
-    /// - Throws: `errSecNoAccessForItem`, naming the first part that belongs neither to the user nor to root, and its owner.
-    package func checkOwners() throws(KeychainError) {
-        guard let foreign = parts.foreign else { return }
+    /// The reason why a path is not used.
+    package struct Refusal: Error {
+        package let reason: String
+        package let remedy: String
+    }
+
+    /// Names the first part that belongs neither to the user nor to root, and its owner; nil where there is none.
+    package var refusalOfOwners: Refusal? {
+        guard let foreign = parts.foreign else { return nil }
         let place = foreign.what.hasSuffix(path) ? "" : ", on the way to \(path),"
         let owner = foreign.owner.isUnmapped ? "a user that this container has no number for" : foreign.owner.text
-        throw KeychainError(
-            .noAccessForItem,
-            "\(foreign.what)\(place) belongs to \(owner), and this program runs as \(parts.user.text)",
+        return Refusal(
+            reason: "\(foreign.what)\(place) belongs to \(owner), and this program runs as \(parts.user.text)",
             remedy: remedy(foreign.owner))
     }
 
@@ -104,11 +107,11 @@ package struct FollowedPath {
         return "run it as \(owner.text), or \(elsewhere)"
     }
 
-    /// - Throws: `errSecNoAccessForItem`, naming the first folder of the path in which other users may replace the next part.
-    package func checkFolders() throws(KeychainError) {
-        guard let replaceable = parts.replaceable else { return }
-        throw KeychainError(
-            .noAccessForItem, "other users may replace files in \(replaceable), on the way to \(path)",
+    /// Names the first folder of the path in which other users may replace the next part; nil where there is none.
+    package var refusalOfFolders: Refusal? {
+        guard let replaceable = parts.replaceable else { return nil }
+        return Refusal(
+            reason: "other users may replace files in \(replaceable), on the way to \(path)",
             remedy: "chmod go-w it, or keep the file elsewhere")
     }
 }
@@ -139,7 +142,7 @@ private struct Parts {
 }
 
 /// A descriptor that is closed at the end of its use.
-private struct Descriptor: ~Copyable {
+private struct PathDescriptor: ~Copyable {
     let number: Int32
 
     /// - Parameter result: a descriptor, or a negated error number, which is stored in `errno`.

@@ -1,8 +1,6 @@
-package import KeychainModel
 package import Glibc
-package import Platform
 
-/// A folder that keychains and their settings are kept in.
+/// A folder for keychains, for their settings or for sockets.
 package struct Folder {
     package let path: String
 
@@ -18,29 +16,29 @@ package struct Folder {
         self.path = path
     }
 
-    /// Makes the missing folders of the path, for the owner alone by default.
+    /// The reason why a folder is not made.
+    package enum Failure: Error {
+        case refused(FollowedPath.Refusal)
+        /// A failed system call, and the failure in words to which its reason is appended.
+        case system(String, SystemError)
+    }
+
+    /// Makes the missing folders of the path.
     ///
-    /// - Throws: `errSecNoAccessForItem` where an existing part of the path belongs neither to this user nor to root.
-    package func make(mode: mode_t = Folder.mode) throws(KeychainError) {
-        try FollowedPath(path, asFarAsThere: true)?.checkOwners()
+    /// - Throws: ``Failure/refused(_:)`` where an existing part of the path belongs neither to this user nor to root.
+    package func makeAll(mode: mode_t = Folder.mode) throws(Failure) {
+        if let refusal = FollowedPath(path, asFarAsThere: true)?.refusalOfOwners { throw .refused(refusal) }
         var folder = ""
         for (depth, part) in path.split(separator: "/").enumerated() {
             folder += (depth > 0 || path.hasPrefix("/") ? "/" : "") + part
             guard !Self.exists(folder) else { continue }
             // Another process may be making the same one.
             guard unsafe mkdir(folder, mode) == 0 || (errno == EEXIST && Self.exists(folder)) else {
-                throw KeychainError(system: "the folder \(folder) cannot be made")
+                throw .system("the folder \(folder) cannot be made", SystemError())
             }
             guard unsafe chmod(folder, mode) == 0 else {
-                throw KeychainError(system: "the mode of \(folder) cannot be set")
+                throw .system("the mode of \(folder) cannot be set", SystemError())
             }
-        }
-    }
-
-    /// Flushes the folder to the disk, so that names created or deleted in it are not lost.
-    func sync() throws(KeychainError) {
-        do throws(SystemError) { try AtomicFile.sync(folder: path) } catch {
-            throw KeychainError(system: "the folder \(path) cannot be written", error)
         }
     }
 
@@ -77,20 +75,5 @@ package struct Folder {
         defer { errno = code }
         var status = stat()
         return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-    }
-}
-
-extension KeychainError {
-    /// The keychain error of a failed system call: the last one, unless another error is given.
-    ///
-    /// - Parameter what: the failure, in words to which the reason is appended.
-    package init(system what: String, _ error: SystemError = SystemError()) {
-        let code: ErrSec =
-            switch error.number {
-            case ENOSPC, EDQUOT: .diskFull
-            case EACCES, EPERM, EROFS: .writePermission
-            default: .io
-            }
-        self.init(code, "\(what): \(error.reason)")
     }
 }

@@ -1,20 +1,18 @@
-internal import KeychainStore
 internal import Glibc
-internal import Platform
 
 /// The folder, emptied when the machine is switched off, for programs of a user that have no session's folder.
-struct VolatileFolder {
+package struct VolatileFolder {
     /// The path; nil where there is no folder that only the user can write to.
-    let path: String?
+    package let path: String?
     /// The reason, for a person, why the folder is not in memory; nil where it is.
-    let remark: String?
+    package let remark: String?
 
     /// - Parameters:
     ///   - memory: places in memory, of which the last is made where none exists.
     ///   - cache: the folder for a replacement, which is used when another user has taken the name in memory first. Its
     ///     name has `boot`; the replacements of earlier starts of the machine are deleted.
     ///   - boot: an identifier of this start of the machine.
-    init(memory: [String], cache: String, boot: String? = Boot.identifier) {
+    package init(memory: [String], cache: String, boot: String? = Boot.identifier) {
         let instead = boot.map { "\(cache)/\(VolatileFolder.prefix)\($0)" }
         // A folder in the cache is used until the next start of the machine, even if the name in memory becomes free.
         let isInCache = instead.map { Folder.isOwn($0) } ?? false
@@ -50,6 +48,6 @@ struct VolatileFolder {
 
     private static func make(_ path: String, in cache: String) {
         for name in Folder(path: cache).names where name.hasPrefix(prefix) { Folder(path: "\(cache)/\(name)").remove() }
-        try? Folder(path: path).make()
+        try? Folder(path: path).makeAll()
     }
 }
