@@ -18,7 +18,7 @@ public enum HostConnection {
     ///
     /// - Parameter prompter: asks where a request leaves questions to its client; by default nobody. The host asks all others.
     public static func open(asking prompter: (any Prompter)? = nil) -> any KeychainService {
-        client(prompter).service
+        client(.standard, asking: prompter).service
     }
 
     /// The host that the programs of the session share: `tokenctl host start`, or the systemd user unit.
@@ -29,39 +29,42 @@ public enum HostConnection {
         guard let runtime else {
             throw KeychainError(.notAvailable, "the session has no folder for sockets (set XDG_RUNTIME_DIR)")
         }
-        let client = client(of: [.session(runtime)], prompter, .standard)
+        let client = client(of: [.session(runtime)], prompter, .standard, ClientEnvironment.variables)
         try client.connect()
         return client.service
     }
 
     /// The host of a program that uses passwords alone. Only files have passwords, but a card may open a file; modules are not searched.
     package static func openForPasswords() -> any KeychainService {
-        client(nil, HostOptions(modules: .none)).service
+        client(HostOptions(modules: .none)).service
     }
 
-    private static func client(_ prompter: (any Prompter)?, _ options: HostOptions = .standard) -> SocketClient {
-        let start = HostStart(environment: ofHost)
-        let session: [SocketClient.Host] = runtime.map { [.session($0)] } ?? []
-        return client(of: session + [.ownStarted(by: start)], prompter, options)
+    /// A client with options of its own, of the host that ``open(asking:)`` describes.
+    ///
+    /// - Parameters:
+    ///   - prompter: as ``open(asking:)`` takes it.
+    ///   - variables: variables for the host, each as `NAME=value`.
+    ///   - trace: the descriptor of a file for the trace of commands to cards, which the client closes at its end. The client then has a
+    ///     host of its own.
+    package static func client(
+        _ options: HostOptions, asking prompter: (any Prompter)? = nil,
+        environment variables: [[UInt8]] = ClientEnvironment.variables, trace: Int32? = nil
+    ) -> SocketClient {
+        let start = HostStart(environment: variables.filter(HostVariables.includes))
+        let session: [SocketClient.Host] = trace == nil ? runtime.map { [.session($0)] } ?? [] : []
+        return client(of: session + [.ownStarted(by: start)], prompter, options, variables, trace: trace)
     }
 
     private static func client(
-        of hosts: [SocketClient.Host], _ prompter: (any Prompter)?, _ options: HostOptions
+        of hosts: [SocketClient.Host], _ prompter: (any Prompter)?, _ options: HostOptions, _ variables: [[UInt8]],
+        trace: Int32? = nil
     ) -> SocketClient {
         var options = options
         options.hasMoreRights = Environment.isUntrusted
         return SocketClient(
             of: hosts, prompter: prompter ?? NoPrompter(),
-            environment: options.modules == .none ? ofHost : ofModules, options: options)
-    }
-
-    private static var ofHost: [[UInt8]] { Environment.bytes.filter(HostVariables.includes) }
-
-    /// The variables for a host, and for the modules of other makers that it starts. If there are more than a hello can have, modules go
-    /// without their own.
-    private static var ofModules: [[UInt8]] {
-        let all = Environment.bytes
-        return all.reduce(0) { $0 + $1.count } <= FrameHeader.maximumFields / 2 ? all : ofHost
+            environment: options.modules == .none ? variables.filter(HostVariables.includes) : variables,
+            options: options, trace: trace)
     }
 
     /// The folder of the session's sockets.

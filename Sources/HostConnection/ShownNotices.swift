@@ -5,21 +5,25 @@ internal import Synchronization
 /// The messages of the host that a client shows during one request.
 struct ShownNotices: ~Copyable {
     private let prompter: any Prompter
+    private let waitPrompter: any Prompter
     private var shown: [UInt32: @Sendable () -> Void] = [:]
 
     /// Messages at a time; further ones are not shown. A host has one.
     private static let maximumCount = 8
 
-    init(_ prompter: any Prompter) { self.prompter = prompter }
+    /// - Parameter waitPrompter: shows that a card is waited for.
+    init(_ prompter: any Prompter, waits waitPrompter: any Prompter) {
+        (self.prompter, self.waitPrompter) = (prompter, waitPrompter)
+    }
 
     deinit { for end in shown.values { end() } }
 
     mutating func take(_ notice: HostNotice) {
-        let prompter = prompter
+        let (prompter, waitPrompter) = (prompter, waitPrompter)
         switch notice {
         case .remark(let text): prompter.tell(text)
         case .message(let text, let number): begin(number) { ShownMessage.begin(text, by: prompter) }
-        case .wait(let reader, let number): begin(number) { prompter.showWait(forCardIn: reader) }
+        case .wait(let reader, let number): begin(number) { waitPrompter.showWait(forCardIn: reader) }
         case .over(let number): shown.removeValue(forKey: number)?()
         }
     }

@@ -26,6 +26,8 @@ package final class SocketClient: Sendable {
 
     /// Seconds in which a host that is alive says something.
     private static let patience = 25
+    /// The time that a host may take to log out of cards.
+    private static let patienceAtEnd = Duration.seconds(5)
     /// The time by which the client gives up a question later than the host, which says why.
     private static let grace = Duration.seconds(1)
 
@@ -45,7 +47,7 @@ package final class SocketClient: Sendable {
         self.options = options
         self.trace = trace
         hello = ServiceHello(
-            abilities: PromptAbilities(of: prompter), environment: environment, options: options)
+            environment: environment, options: options)
     }
 
     /// Introduces the client to a host ahead of its first request.
@@ -53,17 +55,51 @@ package final class SocketClient: Sendable {
     /// - Throws: `errSecNotAvailable` where no host serves the client.
     package func connect() throws(KeychainError) { _ = try served(connections) }
 
+    /// Ends the client's state, and returns once the host has released its cards and files, or after some seconds. A later request begins
+    /// anew.
+    package func end() {
+        let connections = connections
+        guard connections.areUsable, let first = connections.first else { return }
+        connections.forget(first)
+        first.endSending()
+        _ = first.hasMessage(by: .now + SocketClient.patienceAtEnd)
+    }
+
     deinit {
         if let trace { close(trace) }
     }
 
     /// The face of the host.
     package var service: any KeychainService {
+        service(prompter) { (request, context, prompter, end) throws(KeychainError) in
+            try self.exchange(request.message(context), ShownNotices(prompter, waits: prompter), prompter, until: end)
+        }
+    }
+
+    /// The face of the host, where all questions are the client's, and a prompter of its own asks them: also those that a request leaves
+    /// to the host. Requests that ask nobody fail with the prompter's alternative. All services of a client share its state in the host.
+    package func service(asking own: any Prompter) -> any KeychainService {
+        service(own) { (request, context, prompter, end) throws(KeychainError) in
+            let isSilent = context.questions == .never
+            let asked = isSilent ? NoPrompter(alternative: own.alternative) : prompter
+            var context = context
+            context.questions = .byClient
+            return try self.exchange(request.message(context), ShownNotices(asked, waits: own), asked, until: end)
+        }
+    }
+
+    /// - Parameter exchange: sends a request, for which the given prompter gives up its questions in time, and waits until then.
+    private func service(
+        _ prompter: any Prompter,
+        _ exchange:
+            @escaping @Sendable (HostRequest, RequestContext, any Prompter, ContinuousClock.Instant?)
+            throws(KeychainError) -> HostAnswer
+    ) -> any KeychainService {
         WireService(
             cancelling: { self.cancel($0) }, isConnected: { self.connections.areServed },
-            exchange: { request, limit throws(KeychainError) in
-                let end = limit.map { ContinuousClock.now + $0 + SocketClient.grace }
-                return try self.exchange(request, end.map(self.prompter.givingUp) ?? self.prompter, until: end)
+            exchange: { (request, context) throws(KeychainError) in
+                let end = context.timeLimit.map { ContinuousClock.now + $0 + SocketClient.grace }
+                return try exchange(request, context, end.map(prompter.givingUp) ?? prompter, end)
             })
     }
 
@@ -72,7 +108,8 @@ package final class SocketClient: Sendable {
     private static let ended = KeychainError(.notAvailable, "the host of the keychains has ended (try again)")
 
     private func exchange(
-        _ request: MessageWriter, _ prompter: any Prompter, until end: ContinuousClock.Instant?
+        _ request: MessageWriter, _ notices: consuming ShownNotices, _ prompter: any Prompter,
+        until end: ContinuousClock.Instant?
     ) throws(KeychainError) -> HostAnswer {
         guard request.bytes.count <= FrameSocket.maximumFields, request.lane.count <= FrameHeader.maximumSecrets else {
             throw KeychainError(.dataTooLarge, "the request is longer than a message to the host (give less at once)")
@@ -91,7 +128,7 @@ package final class SocketClient: Sendable {
             connections.forget(first)
             throw SocketClient.ended
         }
-        let answer = answer(request, prompter, over: connection, until: end)
+        let answer = answer(request, notices, prompter, over: connection, until: end)
         connections.release(connection, of: first, isIdle: answer != nil)
         if let answer { return answer }
         if let end, .now >= end { throw KeychainError(.userCanceled, "the time of the request is over") }
@@ -106,12 +143,11 @@ package final class SocketClient: Sendable {
 
     /// - Returns: nil where the host is gone, says nothing for a while, or says something else than an answer.
     private func answer(
-        _ request: MessageWriter, _ prompter: any Prompter, over connection: FrameSocket,
-        until end: ContinuousClock.Instant?
+        _ request: MessageWriter, _ notices: consuming ShownNotices, _ prompter: any Prompter,
+        over connection: FrameSocket, until end: ContinuousClock.Instant?
     ) -> HostAnswer? {
         let number = nextNumber
         guard connection.sendMessage(.request, number: number, request.bytes, request.lane) else { return nil }
-        var notices = ShownNotices(prompter)
         while let message = connection.receiveMessage(
             upTo: FrameSocket.maximumFields, by: min(end ?? SocketClient.deadline, SocketClient.deadline)),
             message.number == number
@@ -123,7 +159,7 @@ package final class SocketClient: Sendable {
                 continue
             case .question:
                 guard let question = try? HostQuestion(parsing: fields, lane: message.takeSecrets()) else { return nil }
-                notices.endAll()
+                if question != .abilities { notices.endAll() }
                 let reply = prompter.reply(to: question).message()
                 // The program may have closed the descriptor meanwhile, and have a file of its own there.
                 guard connection.isIntact, connection.sendMessage(.reply, number: number, reply.bytes, reply.lane)

@@ -20,7 +20,8 @@ final class RequestLine: Sendable {
         var owedReply: UInt32?
     }
 
-    private static let longestReply = 64 << 10
+    /// A secret of the greatest length, and an error's words.
+    private static let longestReply = Limits.secret + (64 << 10)
 
     init(_ connection: FrameSocket, _ heartbeat: Heartbeat) {
         (self.connection, self.heartbeat) = (connection, heartbeat)
@@ -51,7 +52,9 @@ final class RequestLine: Sendable {
 
     /// A prompter that asks the client about one request, from any thread, until the request is answered. Its notices wait for no client:
     /// their threads may hold a card.
-    func prompter(for number: UInt32, _ abilities: PromptAbilities) -> ClientPrompter {
+    ///
+    /// - Parameter abilities: the client's abilities; nil to ask the client for them.
+    func prompter(for number: UInt32, _ abilities: PromptAbilities?) -> ClientPrompter {
         ClientPrompter(abilities) { [connection] notice in
             connection.sendNotice(number: number, notice.message().bytes)
         } exchange: { [self] question, end throws(KeychainError) in

@@ -49,7 +49,8 @@ struct ModuleResponder: Responder {
 /// Answers the requests of a client that asks the host's face.
 struct ServiceResponder: Responder {
     let service: any InProcessHost
-    let abilities: PromptAbilities
+    /// The abilities of a client of version 1.
+    let abilities: PromptAbilities?
 
     var maximumFields: Int { FrameSocket.maximumFields }
 

@@ -85,6 +85,9 @@ package final class FrameSocket: Sendable {
     /// Ends the connection for both sides, and all waits for it.
     package func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
+    /// Tells the other side that nothing more comes.
+    package func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
     /// A header with what it announces.
     package struct Frame: ~Copyable {
         package let header: FrameHeader

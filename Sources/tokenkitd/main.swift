@@ -62,6 +62,14 @@ func socketOfServiceManager() -> Int32? {
     return handedIn
 }
 
+/// Holds the client's connection under the greatest number, which the kernel closes last when the process ends. The client that waits for
+/// that finds all files and cards released.
+func keepConnectionToTheEnd() {
+    var files = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files) == 0 else { return }
+    _ = fcntl(handedIn, F_DUPFD_CLOEXEC, Int32(clamping: min(files.rlim_cur, 4096)) - 1)
+}
+
 func socketOfSession(_ runtime: String) -> Int32 {
     do throws(HostSocket.Failure) {
         return try HostSocket.listen(in: runtime)
@@ -86,6 +94,7 @@ PCSCBlocking.forbid()
 switch CommandLine.arguments.dropFirst() {
 case ["--private"]:
     TerminalSignals.leaveToClient()
+    keepConnectionToTheEnd()
     let trace = TraceFile()
     PrivateHost.serve(handedIn, makeClients(nil, trace: trace), trace: trace)
 case []:

@@ -352,12 +352,12 @@ extension MessageSamples {
             .secret(PromptRequest(.newPassword, subject: "")),
             .secret(PromptRequest(.newPIN, subject: "card", form: PromptRequest.Form(lengths: 0...0))),
             .anotherSecret(PromptRequest(.password, subject: "a file", use: "read it")),
-            .consent("Use the last try?"),
+            .consent("Use the last try?"), .abilities,
         ]
 
     static let replies: [HostReply] = [
         .secret(secret("123456")), .secret(secret("")), .consent(true), .consent(false),
-        .failed(KeychainError(.userCanceled, "canceled")),
+        .failed(KeychainError(.userCanceled, "canceled")), .abilities(abilities[0]), .abilities(abilities[1]),
     ]
 
     static let abilities = [

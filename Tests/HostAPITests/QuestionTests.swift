@@ -31,8 +31,8 @@ final class PersonForQuestions: Prompter {
         func append(_ notice: HostNotice) { notices.withLock { $0.append(notice) } }
     }
 
-    private func prompter(_ reply: HostReply? = nil) -> ClientPrompter {
-        ClientPrompter(PromptAbilities(of: person)) { [notices] notice in
+    private func prompter(_ reply: HostReply? = nil, _ abilities: PromptAbilities? = nil) -> ClientPrompter {
+        ClientPrompter(abilities) { [notices] notice in
             notices.append(notice)
         } exchange: { [person] question, _ in
             reply ?? person.reply(to: question)
@@ -59,9 +59,10 @@ final class PersonForQuestions: Prompter {
     }
 
     @Test func theFirstMessageOfAClientHasOneForm() throws {
-        for abilities in MessageSamples.abilities {
+        for abilities in [nil] + MessageSamples.abilities.map(Optional.init) {
             let hello = ServiceHello(
-                oldestVersion: 1, newestVersion: 3, abilities: abilities, environment: [[], Array("LANG=C".utf8)])
+                oldestVersion: 1, newestVersion: abilities == nil ? 3 : 1, environment: [[], Array("LANG=C".utf8)],
+                abilities: abilities)
             let bytes = hello.encoded()
             #expect(try ServiceHello(parsing: bytes) == hello)
             for count in bytes.indices {
@@ -70,7 +71,7 @@ final class PersonForQuestions: Prompter {
             #expect(throws: WireError.self) { try ServiceHello(parsing: bytes + [0]) }
         }
         for options in MessageSamples.options {
-            let hello = ServiceHello(abilities: MessageSamples.abilities[0], environment: [], options: options)
+            let hello = ServiceHello(environment: [], options: options)
             #expect(try ServiceHello(parsing: hello.encoded()) == hello)
             try roundTrip(options, options.message(), HostOptions.init(parsing:lane:)) { $0.message() }
         }

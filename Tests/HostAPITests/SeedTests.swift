@@ -26,15 +26,13 @@ import Testing
         }
         for answer in try MessageSamples.answers() { add("hostAnswer", answer, answer.message()) }
         for notice in MessageSamples.notices { add("hostNotice", notice, notice.message()) }
-        samples["serviceHello/hello"] = ServiceHello(
-            abilities: MessageSamples.abilities[0], environment: [Array("LANG=C".utf8)]
-        ).encoded()
+        samples["serviceHello/hello"] = ServiceHello(environment: [Array("LANG=C".utf8)]).encoded()
         samples["serviceHello/version1"] = ServiceHello(
-            oldestVersion: 1, newestVersion: 1, abilities: MessageSamples.abilities[0],
-            environment: [Array("LANG=C".utf8)]
+            oldestVersion: 1, newestVersion: 1, environment: [Array("LANG=C".utf8)],
+            abilities: MessageSamples.abilities[0]
         ).encoded()
         samples["serviceHello/options"] = ServiceHello(
-            abilities: MessageSamples.abilities[1], environment: [], options: MessageSamples.options[2]
+            environment: [], options: MessageSamples.options[2]
         ).encoded()
         return samples
     }

@@ -25,6 +25,7 @@ extension HostQuestion: WireValue {
         switch self {
         case .secret(let request): message.write(case: 1, request)
         case .consent(let text): message.write(case: 2, text)
+        case .abilities: message.write(case: 3)
         case .anotherSecret(let request): message.write(case: 4, request)
         }
     }
@@ -33,6 +34,7 @@ extension HostQuestion: WireValue {
         switch try message.value(UInt8.self) {
         case 1: self = try message.read(Self.secret)
         case 2: self = try message.read(Self.consent)
+        case 3: self = .abilities
         case 4: self = try message.read(Self.anotherSecret)
         default: throw .malformed
         }
@@ -44,6 +46,7 @@ extension HostReply: WireValue {
         switch self {
         case .secret(let secret): message.write(case: 1, secret)
         case .consent(let agrees): message.write(case: 2, agrees)
+        case .abilities(let abilities): message.write(case: 3, abilities)
         case .failed(let error): message.write(case: 4, error)
         }
     }
@@ -52,6 +55,7 @@ extension HostReply: WireValue {
         switch try message.value(UInt8.self) {
         case 1: self = try message.read(Self.secret)
         case 2: self = try message.read(Self.consent)
+        case 3: self = try message.read(Self.abilities)
         case 4: self = try message.read(Self.failed)
         default: throw .malformed
         }

@@ -10,17 +10,21 @@ public enum HostQuestion: Sendable, Hashable {
     case anotherSecret(PromptRequest)
     /// To be answered by yes or no.
     case consent(String)
+    /// For the ways in which the client can ask. It comes when they first matter, and not with each request: to tell, a client may have
+    /// to start the program that asks.
+    case abilities
 }
 
 /// The client's answer to a ``HostQuestion``.
 public enum HostReply: Sendable, Equatable {
     case secret(SharedSecret)
     case consent(Bool)
+    case abilities(PromptAbilities)
     /// `errSecUserCanceled` where the person declines, `errSecInteractionNotAllowed` where no person can be asked.
     case failed(KeychainError)
 }
 
-/// The ways in which a client can ask, told before any question: whether a card is asked for its tries depends on it.
+/// The ways in which a client can ask, told before other questions: whether a card is asked for its tries depends on it.
 public struct PromptAbilities: Sendable, Hashable {
     public let canAsk: Bool
     public let canAskAgain: Bool
@@ -45,6 +49,7 @@ extension Prompter {
             case .secret(let request): return .secret(SharedSecret(try ask(request)))
             case .anotherSecret(let request): return .secret(SharedSecret(try askForAnother(request)))
             case .consent(let text): return .consent(try confirm(text))
+            case .abilities: return .abilities(PromptAbilities(of: self))
             }
         } catch {
             return .failed(error)
@@ -58,19 +63,38 @@ package struct ClientPrompter: Prompter {
     package typealias Exchange =
         @Sendable (HostQuestion, _ end: ContinuousClock.Instant?) throws(KeychainError) -> HostReply
 
-    private let abilities: PromptAbilities
+    private let known: KnownAbilities
     private let notify: @Sendable (HostNotice) -> Void
     private let exchange: Exchange
     private var end: ContinuousClock.Instant?
 
-    /// - Parameter notify: carries a notice to the client, and does not wait for the client.
+    /// The abilities of the client, once they are known.
+    private final class KnownAbilities: Sendable {
+        let value: Mutex<PromptAbilities?>
+
+        init(_ abilities: PromptAbilities?) { value = Mutex(abilities) }
+    }
+
+    /// - Parameters:
+    ///   - abilities: the client's abilities; nil to ask the client for them.
+    ///   - notify: carries a notice to the client, and does not wait for the client.
     package init(
-        _ abilities: PromptAbilities, notifying notify: @escaping @Sendable (HostNotice) -> Void,
+        _ abilities: PromptAbilities? = nil, notifying notify: @escaping @Sendable (HostNotice) -> Void,
         exchange: @escaping Exchange
     ) {
-        self.abilities = abilities
+        known = KnownAbilities(abilities)
         self.notify = notify
         self.exchange = exchange
+    }
+
+    /// A client that does not tell its abilities has none.
+    private var abilities: PromptAbilities {
+        if let known = known.value.withLock(\.self) { return known }
+        guard case .abilities(let told) = try? exchange(.abilities, end) else {
+            return PromptAbilities(of: NoPrompter())
+        }
+        known.value.withLock { $0 = told }
+        return told
     }
 
     package var canAsk: Bool { abilities.canAsk }
@@ -95,7 +119,7 @@ package struct ClientPrompter: Prompter {
         switch try exchange(question, end) {
         case .secret(let shared): return shared.secret.clone()
         case .failed(let error): throw error
-        case .consent: throw ClientPrompter.unfitting
+        case .consent, .abilities: throw ClientPrompter.unfitting
         }
     }
 
@@ -103,7 +127,7 @@ package struct ClientPrompter: Prompter {
         switch try exchange(.consent(question), end) {
         case .consent(let agrees): return agrees
         case .failed(let error): throw error
-        case .secret: throw ClientPrompter.unfitting
+        case .secret, .abilities: throw ClientPrompter.unfitting
         }
     }
 

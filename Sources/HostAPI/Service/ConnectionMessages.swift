@@ -6,28 +6,28 @@ package struct ServiceHello: Sendable, Equatable {
     /// The versions of the face's messages that the client speaks.
     package var oldestVersion: UInt64
     package var newestVersion: UInt64
-    /// The ways in which the client can ask its person.
-    package var abilities: PromptAbilities
     /// Environment variables, each as `NAME=value`. Modules of other makers run with them.
     package var environment: [[UInt8]]
     /// Absent from the hello of version 1.
     package var options: HostOptions
+    /// The ways in which a client of version 1 can ask its person. Others are asked for them by ``HostQuestion/abilities``.
+    package var abilities: PromptAbilities?
 
     package static let version: UInt64 = 2
     /// The versions that a host serves.
     package static let servedVersions = 1...version
-    /// The first version with options.
+    /// The first version with options, and without abilities.
     private static let versionOfOptions: UInt64 = 2
 
     package init(
-        oldestVersion: UInt64 = version, newestVersion: UInt64 = version, abilities: PromptAbilities,
-        environment: [[UInt8]], options: HostOptions = .standard
+        oldestVersion: UInt64 = version, newestVersion: UInt64 = version, environment: [[UInt8]],
+        options: HostOptions = .standard, abilities: PromptAbilities? = nil
     ) {
         self.oldestVersion = oldestVersion
         self.newestVersion = newestVersion
-        self.abilities = abilities
         self.environment = environment
         self.options = options
+        self.abilities = abilities
     }
 
     /// - Throws: `WireError` for anything that ``encoded()`` does not write.
@@ -35,12 +35,14 @@ package struct ServiceHello: Sendable, Equatable {
         var reader = FieldReader(bytes)
         oldestVersion = try reader.number()
         newestVersion = try reader.number()
-        abilities = try PromptAbilities(parsing: try reader.byteString(), lane: Secret(capacity: 0) { _ in })
+        let hasOptions = newestVersion >= ServiceHello.versionOfOptions
+        abilities =
+            hasOptions ? nil : try PromptAbilities(parsing: try reader.byteString(), lane: Secret(capacity: 0) { _ in })
         environment = []
         for _ in 0..<(try reader.count(ofElementsWith: 4)) { environment.append(try reader.byteString()) }
         options =
-            newestVersion < ServiceHello.versionOfOptions
-            ? .standard : try HostOptions(parsing: try reader.byteString(), lane: Secret(capacity: 0) { _ in })
+            hasOptions
+            ? try HostOptions(parsing: try reader.byteString(), lane: Secret(capacity: 0) { _ in }) : .standard
         try reader.finish()
     }
 
@@ -48,10 +50,11 @@ package struct ServiceHello: Sendable, Equatable {
         var writer = FieldWriter()
         writer.append(oldestVersion)
         writer.append(newestVersion)
-        writer.append(abilities.message().bytes)
+        let hasOptions = newestVersion >= ServiceHello.versionOfOptions
+        if !hasOptions, let abilities { writer.append(abilities.message().bytes) }
         writer.append(count: environment.count)
         for variable in environment { writer.append(variable) }
-        if newestVersion >= ServiceHello.versionOfOptions { writer.append(options.message().bytes) }
+        if hasOptions { writer.append(options.message().bytes) }
         return writer.bytes
     }
 }

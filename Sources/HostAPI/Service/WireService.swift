@@ -2,7 +2,6 @@ package import KeychainModel
 package import SecureBytes
 package import SystemCrypto
 internal import Platform
-internal import Wire
 
 /// The face of a host that is reached by messages.
 ///
@@ -10,8 +9,7 @@ internal import Wire
 /// process.
 package struct WireService: KeychainService {
     /// Carries a request to the host, and its answer back.
-    package typealias Exchange =
-        @Sendable (_ request: MessageWriter, _ timeLimit: Duration?) throws(KeychainError) -> HostAnswer
+    package typealias Exchange = @Sendable (HostRequest, RequestContext) throws(KeychainError) -> HostAnswer
 
     private let exchange: Exchange
     private let tellOfCancellation: @Sendable (RequestNumber) -> Void
@@ -47,7 +45,7 @@ package struct WireService: KeychainService {
     }
 
     private func answer(to request: HostRequest, _ context: RequestContext) throws(KeychainError) -> HostAnswer {
-        let answer = try exchange(request.message(context), context.timeLimit)
+        let answer = try exchange(request, context)
         if case .failed(let error) = answer { throw error }
         return answer
     }

@@ -23,7 +23,7 @@ import WireTransport
     /// The client's end of a connection to a host, frame by frame.
     private func connect(to stage: ServiceStage, _ hello: ServiceHello? = nil) throws -> FrameSocket {
         let first = FrameSocket(try ServiceRoute.serve(stage.host))
-        let hello = (hello ?? ServiceHello(abilities: Self.abilities, environment: [])).encoded()
+        let hello = (hello ?? ServiceHello(environment: [])).encoded()
         #expect(send(.serviceHello, number: 0, hello, over: first))
         return first
     }
@@ -253,7 +253,7 @@ import WireTransport
     func aClientIsServedInAVersionThatBothSpeak(oldest: UInt64, newest: UInt64, version: UInt64?) throws {
         let stage = try ServiceStage(.call)
         let hello = ServiceHello(
-            oldestVersion: oldest, newestVersion: newest, abilities: Self.abilities, environment: [])
+            oldestVersion: oldest, newestVersion: newest, environment: [], abilities: Self.abilities)
         let first = try connect(to: stage, hello)
         let answer = try next(first)
         #expect(try HelloAnswer(parsing: answer.fields) == (version.map { .served(version: $0) } ?? .otherVersion))

@@ -32,9 +32,8 @@ enum ServiceRoute: String, Sendable, CaseIterable {
     }()
 
     /// The prompter through which the host's questions reach a client's person by messages.
-    private static func prompter(asking person: some Prompter) throws -> ClientPrompter {
-        let abilities = PromptAbilities(of: person).message()
-        return ClientPrompter(try PromptAbilities(parsing: abilities.bytes, lane: abilities.lane)) { notice in
+    private static func prompter(asking person: some Prompter) -> ClientPrompter {
+        ClientPrompter { notice in
             switch notice {
             case .remark(let text), .message(let text, _): person.tell(text)
             case .wait, .over: break
@@ -56,7 +55,7 @@ enum ServiceRoute: String, Sendable, CaseIterable {
     func service(of host: Host, asking person: any Prompter = NoPrompter()) throws -> any KeychainService {
         switch self {
         case .call: return host.asking(person)
-        case .message: return messageService(of: host.asking(try Self.prompter(asking: person)))
+        case .message: return messageService(of: host.asking(Self.prompter(asking: person)))
         case .socket:
             let host = SocketClient.Host { () throws(KeychainError) in try Self.serve(host) }
             return SocketClient(of: [host], prompter: person, environment: []).service
@@ -78,8 +77,9 @@ enum ServiceRoute: String, Sendable, CaseIterable {
     private func messageService(of host: Host) -> any KeychainService {
         WireService {
             host.cancel($0)
-        } exchange: { (message, _) throws(KeychainError) in
+        } exchange: { (request, context) throws(KeychainError) in
             do {
+                let message = request.message(context)
                 let (request, context) = try HostRequest.parse(message.bytes, lane: message.lane)
                 let answer = host.answer(request, context).message()
                 return try HostAnswer(parsing: answer.bytes, lane: answer.lane)
