@@ -193,9 +193,8 @@ let package = Package(
         .executableTarget(
             name: "tokenctl",
             dependencies: [
-                "SecureBytes", "TokenKit", "SystemCrypto", "PKCS11Driver", "StandardDrivers", "VirtualCard", "HostAPI",
-                "CryptokiNames", "ItemDictionaries", "KeychainHost", "KeychainModel", "Platform", "Prompters",
-                "Wire", argumentParser,
+                "SecureBytes", "TokenKit", "SystemCrypto", "PKCS11Driver", "VirtualCard", "HostAPI", "CryptokiNames",
+                "HostConnection", "ItemDictionaries", "KeychainModel", "Platform", "Prompters", "Wire", argumentParser,
             ],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
 
@@ -231,7 +230,7 @@ let package = Package(
             name: "PKCS11DriverTests",
             dependencies: [
                 "SecureBytes", "PKCS11Driver", "HostAPI", "KeychainHost", "KeychainModel", "SystemCrypto", "CCryptoki",
-                "CryptokiNames", "Platform", "TestSupport", "tokenctl", "TokenKit",
+                "CryptokiNames", "Platform", "TestSupport", "tokenkitd", "TokenKit",
             ],
             swiftSettings: test),
         .testTarget(

@@ -7,7 +7,7 @@ internal import Platform
 struct CommandKeychains {
     let access: HostAccess
     let gaps: Gaps
-    /// The host of searches. All access groups are open to the command's user.
+    /// The host of searches.
     let host: any KeychainService
     private var files: Members
     private var tokens: Members
@@ -28,7 +28,7 @@ struct CommandKeychains {
     /// All keychains, without the cards or the files if they are not wanted.
     init(_ access: HostAccess, cards: Bool = true, files: Bool = true, _ gaps: Gaps = Gaps()) {
         (self.access, self.gaps, names) = (access, gaps, Names())
-        host = access.host(accessGroups: .all)
+        host = access.host
         self.files = files ? .all : .none
         tokens = cards ? .all : .none
     }

@@ -41,6 +41,7 @@ struct CommandLineInterpreter {
             }
             if ["quit", "exit"].contains(words.first) { return status }
             if !words.isEmpty { status = StandardInput.$hasCommands.withValue(true) { execute(words) } }
+            CommandClients.end()
         }
     }
 

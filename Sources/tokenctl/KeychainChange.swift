@@ -17,7 +17,7 @@ struct KeychainChange {
     init(
         of named: NamedKeychain, _ authentication: AuthenticationOptions, _ prompter: any Prompter, to use: String
     ) throws {
-        host = named.access.host(asking: prompter, accessGroups: .all)
+        host = named.access.host(asking: prompter)
         keychain = named.identifier
         context = authentication.request(to: use)
         try host.askAhead(of: .change(of: keychain), context)

@@ -11,9 +11,10 @@ enum Main {
         occupyStandardStreams()
         forbidCoreDumps()
         guard hasTextOnly() else { exit(1) }
-        if Modules.serve(CommandLine.arguments) { exit(0) }
         HostAccess.forbidBlocking()
-        exit(CommandLineInterpreter.run(Array(CommandLine.arguments.dropFirst())))
+        let status = CommandLineInterpreter.run(Array(CommandLine.arguments.dropFirst()))
+        CommandClients.end()
+        exit(status)
     }
 
     /// Whether every argument is text in UTF-8. One that is silently repaired could name another item or file.

@@ -164,10 +164,8 @@ struct AuthenticationOptions: ParsableArguments {
     /// The host that asks for PINs and passwords.
     ///
     /// - Parameter names: the keychains, cards and keys that the command was told to use; a URI among them may say where the PIN is.
-    func host(
-        _ access: HostAccess, accessGroups groups: AccessGroups? = nil, for names: [String]
-    ) throws -> any KeychainService {
-        access.host(asking: try prompter(for: names, access), accessGroups: groups)
+    func host(_ access: HostAccess, for names: [String]) throws -> any KeychainService {
+        access.host(asking: try prompter(for: names, access))
     }
 
     /// The use of keys that were found in keychains.
@@ -176,7 +174,7 @@ struct AuthenticationOptions: ParsableArguments {
     ///   - names: the keys and cards that the command was told to use; a URI among them may say where the PIN is.
     ///   - use: the purpose, in words that complete "PIN to …".
     func keys(_ session: CommandKeychains, for names: [String?], to use: String) throws -> KeyUse {
-        KeyUse(try host(session.access, accessGroups: .all, for: names.compactMap { $0 }), request(to: use))
+        KeyUse(try host(session.access, for: names.compactMap { $0 }), request(to: use))
     }
 
     /// The circumstances of a request.

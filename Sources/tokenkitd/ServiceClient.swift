@@ -99,8 +99,8 @@ struct ServiceClient {
     }
 
     private func used(_ modules: [ConfiguredModule]) -> [any TokenModule] {
-        let worker = WorkerProgram.thisProgram(
-            named: "tokenkitd", for: peer.program, environment: variables.map { "\($0.key)=\($0.value)" })
+        let worker = WorkerProgram.tokenkitd(
+            for: peer.program, environment: variables.map { "\($0.key)=\($0.value)" })
         return modules.map { PKCS11Module($0, worker: worker) { KeychainPreferences().effectivePINTimeout } }
     }
 }

@@ -57,9 +57,9 @@ final class ForeignModule: Sendable {
         try withExtendedLifetime(modules) { try body(modules.map { $0.loaded(patience) }) }
     }
 
-    /// The command that starts `tokenctl` as the worker of a program.
+    /// The command that starts `tokenkitd` as the worker of a program.
     static func worker(for program: String) -> [String] {
-        let worker = WorkerProgram.tokenctl(at: Program.command, for: program)
+        let worker = WorkerProgram.tokenkitd(at: Program.host, for: program)
         return [worker.path] + worker.arguments.dropFirst()
     }
 

@@ -13,25 +13,16 @@ public struct WorkerProgram: Hashable, Sendable {
         self.environment = environment
     }
 
-    /// `tokenctl`, which serves a module where its arguments ask for it.
+    /// `tokenkitd`, which serves a module where its arguments ask for it.
     ///
     /// - Parameters:
-    ///   - path: its file, or a name to be looked up in `PATH`.
+    ///   - path: its file; by default this process's own.
     ///   - program: the name in p11-kit's configuration of the program that uses the module.
-    public static func tokenctl(at path: String, for program: String = "tokenctl") -> WorkerProgram {
-        WorkerProgram(path: path, arguments: ["tokenctl", flag, program])
-    }
-
-    /// The program of this process, which serves a module where its arguments ask for it.
-    ///
-    /// - Parameters:
-    ///   - name: the program's own name.
-    ///   - program: the name in p11-kit's configuration of the program that uses the module.
-    ///   - environment: the variables of that program, each as `NAME=value`: modules have settings there.
-    public static func thisProgram(
-        named name: String, for program: String, environment: [String]
+    ///   - environment: the variables of that program, each as `NAME=value`: modules have settings there. Nil for those of this process.
+    public static func tokenkitd(
+        at path: String = "/proc/self/exe", for program: String, environment: [String]? = nil
     ) -> WorkerProgram {
-        WorkerProgram(path: "/proc/self/exe", arguments: [name, flag, program], environment: environment)
+        WorkerProgram(path: path, arguments: ["tokenkitd", flag, program], environment: environment)
     }
 
     /// The module that a program with these arguments was started to serve as a worker, and the program that uses it;

@@ -1,16 +1,16 @@
 internal import CryptokiNames
+internal import Glibc
 internal import HostAPI
-internal import KeychainHost
+internal import HostConnection
 internal import KeychainModel
 internal import PKCS11Driver
 internal import Platform
 internal import Prompters
-internal import StandardDrivers
 internal import TokenKit
 
-/// The command's access to a host, which is inside its process. Only this folder knows of what a host is made.
+/// The command's access to a host: that of the session, or else one of its own, which its first request starts.
 struct HostAccess {
-    private let process: ProcessKeychains
+    private let client: SocketClient
 
     /// The reader that the options choose, by a part of its name or by a card's URI.
     let reader: String?
@@ -18,36 +18,26 @@ struct HostAccess {
     /// All cards and files of the command's user, without the cards that the options leave out.
     ///
     /// If a reader is chosen and found, only modules that the options name are started.
-    init(_ options: CardOptions? = nil) throws {
+    ///
+    /// - Parameter groups: the access groups that are open to the command; nil for those that the user has set.
+    init(_ options: CardOptions? = nil, accessGroups groups: AccessGroups? = .all) throws {
         reader = options?.reader
-        let choice = try options?.reader.map { reader in
-            // A URI may name a module that is not used.
-            _ = try PKCS11URI(argument: reader)
-            return try ReaderChoice(reader)
-        }
-        let modules = try Modules.inUse(options)
-        process = ProcessKeychains(
-            recalls: options?.rescan != true, trace: try options?.trace.map { try TraceFile(path: $0) },
-            waitsOnce: true, drivers: StandardDrivers.all,
-            modules: { choice?.isFound ?? false && options?.module.isEmpty ?? true ? [] : modules() },
-            leftOutModules: Modules.leftOut(options), includesToken: { choice?.includes($0) ?? true },
-            readers: { () throws(CardError) in
-                guard let choice else { return try PCSCReader.all() }
-                return try choice.readers()
-            })
+        // A URI may name a module that is not used.
+        if let reader { _ = try PKCS11URI(argument: reader) }
+        try Modules.checkNames(options)
+        let names = options?.module.map { $0.contains("/") ? absolutePath($0) : $0 } ?? []
+        let choice = HostOptions(
+            modules: names.isEmpty ? .configured : .named(names), reader: reader,
+            recalls: options?.rescan != true, waitsOnce: true, accessGroups: groups)
+        client = try CommandClients.client(choice, trace: options?.trace)
     }
 
     /// The host for requests that ask nobody.
     var host: any KeychainService { host() }
 
-    /// - Parameters:
-    ///   - prompter: the source of PINs and passwords; by default nobody.
-    ///   - groups: the access groups that are open to the command; nil for those that the user has set.
-    func host(
-        asking prompter: any Prompter = NoPrompter(), accessGroups groups: AccessGroups? = nil
-    ) -> any KeychainService {
-        KeychainHost.Host(process, accessGroups: groups ?? .configured, prompter: prompter)
-            .asking(WaitShowingPrompter(prompter: prompter))
+    /// - Parameter prompter: the source of PINs and passwords; by default nobody.
+    func host(asking prompter: any Prompter = NoPrompter()) -> any KeychainService {
+        client.service(asking: WaitShowingPrompter(prompter: prompter))
     }
 
     // MARK: The user's folders

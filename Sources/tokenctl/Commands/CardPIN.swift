@@ -39,7 +39,7 @@ extension Card {
                 let only = try session.onlyCard()
                 (card, reader) = (only.identifier, only.location)
                 host = try authentication.host(
-                    session.access, accessGroups: .all, for: [cards.reader].compactMap { $0 })
+                    session.access, for: [cards.reader].compactMap { $0 })
             }
 
             func report(_ sentence: String, _ kind: Kind, _ action: Outcome.Action, _ output: OutputOptions) throws {

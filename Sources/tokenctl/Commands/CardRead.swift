@@ -99,7 +99,7 @@ extension Card {
                     guard error.code == .interactionNotAllowed else { throw error }
                 }
             }
-            let host = try authentication.host(access, accessGroups: .all, for: [cards.reader].compactMap { $0 })
+            let host = try authentication.host(access, for: [cards.reader].compactMap { $0 })
             return try host.dataObject(object.name, of: card, authentication.request)
         }
 

@@ -39,7 +39,7 @@ struct DumpKeychain: ParsableCommand {
         let items = try uris.items(found.items, namedBy: search.uris)
         try session.require(!items.isEmpty, namedBy: search.uris)
         let host = try authentication.host(
-            session.access, accessGroups: .all, for: search.keychains + [search.cards.reader].compactMap { $0 })
+            session.access, for: search.keychains + [search.cards.reader].compactMap { $0 })
         var reader = ContentReader(host, authentication.request(to: "read its secrets"), session)
         if output.json {
             var secrets = JSONSecrets()

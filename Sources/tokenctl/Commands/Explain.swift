@@ -51,7 +51,7 @@ struct Explain: ParsableCommand {
     }
 
     func run() throws {
-        let session = try CommandKeychains(cards)
+        let session = CommandKeychains(try HostAccess(cards, accessGroups: nil))
         let host = session.access.host
         let request = RequestContext.silent
         let explanations = try ItemQueries(pairs).dictionaries(in: session).map { try host.explain($0, request) }

@@ -206,7 +206,7 @@ struct Export: ParsableCommand {
         request.passphrase = passphrase.map { .given(SharedSecret(SecretArgument.secret($0))) } ?? .asked
         request.subject = subject
         let host = try authentication.host(
-            session.access, accessGroups: .all, for: [keychain, cards.reader].compactMap { $0 })
+            session.access, for: [keychain, cards.reader].compactMap { $0 })
         return try host.exportFile(request, authentication.request).secret.copied()
     }
 

@@ -8,7 +8,7 @@ struct Host: ParsableCommand {
         commandName: "host",
         abstract: "Start, stop or show the process that has cards and keychains for the session's programs.",
         discussion: """
-            Programs that use the PKCS#11 module share it where it runs; each starts one of its own where it does not. With systemd \
+            Programs, and this command, share it where it runs; each starts one of its own where it does not. With systemd \
             'systemctl --user enable --now tokenkit.socket' has it started when the first program needs it.
             """,
         subcommands: [Start.self, Stop.self, Status.self], defaultSubcommand: Status.self)

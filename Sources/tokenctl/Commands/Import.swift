@@ -65,7 +65,7 @@ struct Import: ParsableCommand, AttributeCommand {
         let input = try Input(file)
         let named = try NamedKeychain(file: keychain)
         let host = try authentication.host(
-            named.access, accessGroups: .all, for: [keychain].compactMap { $0 })
+            named.access, for: [keychain].compactMap { $0 })
         let passphrase = passphrase.map { PassphraseSource.given(SharedSecret(SecretArgument.secret($0))) }
         var bytes = try input.whole(limit: ImportRequest.maximumLength)
         var request = ImportRequest(SharedSecret(Secret(consuming: &bytes)), named: input.name)

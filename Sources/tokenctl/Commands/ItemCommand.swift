@@ -69,7 +69,7 @@ struct ItemCommand: ParsableCommand {
     }
 
     func run() throws {
-        let session = try CommandKeychains(cards)
+        let session = CommandKeychains(try HostAccess(cards, accessGroups: nil))
         do { try perform(in: session) } catch let error as KeychainError where error.code == .itemNotFound {
             try report([])
             // A password is on no card.

@@ -150,7 +150,7 @@ struct FindPassword<Kind: PasswordCommandKind>: ParsableCommand {
         guard passwordOnly || showPassword else {
             return try ItemText.show(first.item, in: first.location, json: output.json)
         }
-        let host = try authentication.host(search.session.access, accessGroups: .all, for: keychains)
+        let host = try authentication.host(search.session.access, for: keychains)
         var request = authentication.request
         request.purpose = "read a password"
         var damage: KeychainError?

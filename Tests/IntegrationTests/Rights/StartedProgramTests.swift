@@ -106,11 +106,14 @@ struct ProgramWithMoreRights {
         }
     }
 
-    /// Copies the command in another process: a file that is open for writing cannot be executed, and a child that another thread
+    /// Copies the command, and the host into the same folder, in another process: a file that is open for writing cannot be executed, and a child that another thread
     /// has forked could still have this process's descriptor of it.
     static func copyCommand(to path: String) throws {
-        let copied = try Program.run(["install", "-m", "755", Program.command, path])
-        try #require(copied.status == 0, "\(copied)")
+        let host = URL(filePath: path).deletingLastPathComponent().path() + "tokenkitd"
+        for (program, path) in [(Program.command, path), (Program.host, host)] {
+            let copied = try Program.run(["install", "-m", "755", program, path])
+            try #require(copied.status == 0, "\(copied)")
+        }
     }
 
     /// A keychain that belongs to the user whose rights the program has.

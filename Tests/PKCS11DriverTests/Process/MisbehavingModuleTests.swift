@@ -152,7 +152,7 @@ import TokenKit
         for (path, report) in [("/nothing/x.so", "No such file"), ("/proc/self/exe", "cannot")] {
             let module = PKCS11Module(
                 ConfiguredModule(path: path),
-                worker: .tokenctl(at: Program.command))
+                worker: .tokenkitd(at: Program.host, for: "tokenctl"))
             #expect { try Self.certificates([module]) } throws: { "\($0)".contains(report) }
         }
     }
