@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Prompters
@@ -17,7 +18,8 @@ import Testing
         first.release()
         #expect(!isStandard, "the second still has a terminal to bring back")
         second.release()
-        #expect(isStandard)
+        // Other tests may hold signals of their own meanwhile, and the last holder of all lets them through.
+        #expect(eventually { isStandard })
     }
 
     @Test func aSignalThatAProgramHandlesIsLeftToIt() {
