@@ -73,7 +73,7 @@ private struct FakePinentry {
     private let request = PromptRequest(.pin, subject: "card", use: "sign", triesLeft: 3)
 
     @Test func aWindowWithoutAnAnswerIsClosedInTime() throws {
-        let fake = try FakePinentry(["GETPIN": "sleep 600"])
+        let fake = try FakePinentry(["GETPIN": "exec sleep 600"])
         let start = ContinuousClock.now
         #expect(throws: KeychainError(.userCanceled)) {
             _ = try fake.prompter.givingUp(at: start + .seconds(1)).ask(request).count
