@@ -78,7 +78,6 @@ struct ServiceClient {
                     return Modules(used: { used(modules) })
                 case .configured:
                     guard variables["PATH"] != nil else { return Modules() }
-                    if options.refusesUnknownModules, choice.isMade { _ = try choice.modules() }
                     return Modules(
                         used: { used(modules(of: choice)) },
                         leftOut: { choice.leftOut.map { ($0.name, $0.reason) } })

@@ -371,7 +371,7 @@ extension MessageSamples {
         HostOptions(
             modules: .named(["opensc", "/usr/lib/module.so"]), reader: "pkcs11:serial=4711", waitsOnce: true,
             accessGroups: AccessGroups(["*", "mail"])),
-        HostOptions(modules: .named([]), refusesUnknownModules: true, reader: "", accessGroups: AccessGroups([])),
+        HostOptions(modules: .named([]), reader: "", accessGroups: AccessGroups([])),
         HostOptions(hasMoreRights: true),
     ]
 

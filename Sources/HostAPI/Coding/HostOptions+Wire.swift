@@ -27,8 +27,8 @@ extension HostOptions.Modules: WireValue {
 
 extension HostOptions: WireRecord {
     static let fields = Fields(
-        HostOptions.init(modules:refusesUnknownModules:reader:recalls:waitsOnce:accessGroups:hasMoreRights:),
-        \.modules, \.refusesUnknownModules, \.reader, \.recalls, \.waitsOnce, \.accessGroups,
+        HostOptions.init(modules:reader:recalls:waitsOnce:accessGroups:hasMoreRights:),
+        \.modules, \.reader, \.recalls, \.waitsOnce, \.accessGroups,
         \.hasMoreRights, where: \.isWithinBounds)
 }
 

@@ -14,8 +14,6 @@ package struct HostOptions: Sendable, Hashable {
     }
 
     package var modules: Modules
-    /// Whether an unknown name in `TOKENKIT_MODULES` fails each request; otherwise it is a module that cannot be used.
-    package var refusesUnknownModules = false
     /// The readers and the tokens that are used: a part of their names, or a PKCS #11 URI, of which the parts that name a module are not
     /// looked at; nil for all. If such a reader is there, only named modules are searched.
     package var reader: String?
@@ -29,12 +27,10 @@ package struct HostOptions: Sendable, Hashable {
     package var hasMoreRights = false
 
     package init(
-        modules: Modules = .configured, refusesUnknownModules: Bool = false, reader: String? = nil,
-        recalls: Bool = true,
-        waitsOnce: Bool = false, accessGroups: AccessGroups? = nil, hasMoreRights: Bool = false
+        modules: Modules = .configured, reader: String? = nil, recalls: Bool = true, waitsOnce: Bool = false,
+        accessGroups: AccessGroups? = nil, hasMoreRights: Bool = false
     ) {
         self.modules = modules
-        self.refusesUnknownModules = refusesUnknownModules
         self.reader = reader
         self.recalls = recalls
         self.waitsOnce = waitsOnce
