@@ -111,20 +111,14 @@ final class RequestTable: Sendable {
 
 /// Asks on behalf of a request. No question is begun, and no answer is used, once the request is cancelled or its time is over. The end of
 /// its time ends a question.
-struct TicketPrompter: Prompter {
+struct TicketPrompter: ForwardingPrompter {
     private let ticket: RequestTicket
-    private let prompter: any Prompter
+    let prompter: any Prompter
 
     init(ticket: RequestTicket, prompter: any Prompter) {
         self.ticket = ticket
         self.prompter = ticket.end.map(prompter.givingUp) ?? prompter
     }
-
-    var canAsk: Bool { prompter.canAsk }
-    var canAskAgain: Bool { prompter.canAskAgain }
-    var canConfirm: Bool { prompter.canConfirm }
-    var allowsPINPad: Bool { prompter.allowsPINPad }
-    var alternative: String { prompter.alternative }
 
     func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
         try checking { () throws(KeychainError) in try prompter.ask(request) }
@@ -151,7 +145,4 @@ struct TicketPrompter: Prompter {
             throw error
         }
     }
-
-    func tell(_ message: String) { prompter.tell(message) }
-    func show(_ message: String) -> (@Sendable () -> Void)? { prompter.show(message) }
 }

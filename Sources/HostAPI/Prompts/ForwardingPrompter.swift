@@ -1,0 +1,29 @@
+package import KeychainModel
+package import SecureBytes
+
+/// A prompter that leaves to another one what it does not do itself.
+package protocol ForwardingPrompter: Prompter {
+    var prompter: any Prompter { get }
+}
+
+extension ForwardingPrompter {
+    package var canAsk: Bool { prompter.canAsk }
+    package var canAskAgain: Bool { prompter.canAskAgain }
+    package var canConfirm: Bool { prompter.canConfirm }
+    package var allowsPINPad: Bool { prompter.allowsPINPad }
+    package var alternative: String { prompter.alternative }
+
+    package func ask(_ request: PromptRequest) throws(KeychainError) -> Secret { try prompter.ask(request) }
+
+    package func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        try prompter.askForAnother(request)
+    }
+
+    package func confirm(_ question: String) throws(KeychainError) -> Bool { try prompter.confirm(question) }
+    package func tell(_ message: String) { prompter.tell(message) }
+    package func show(_ message: String) -> (@Sendable () -> Void)? { prompter.show(message) }
+
+    package func showWait(forCardIn reader: String) -> (@Sendable () -> Void)? {
+        prompter.showWait(forCardIn: reader)
+    }
+}
