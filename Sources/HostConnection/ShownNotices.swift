@@ -1,6 +1,5 @@
 internal import HostAPI
 internal import Platform
-internal import Synchronization
 
 /// The messages of the host that a client shows during one request.
 struct ShownNotices: ~Copyable {
@@ -22,7 +21,7 @@ struct ShownNotices: ~Copyable {
         let (prompter, waitPrompter) = (prompter, waitPrompter)
         switch notice {
         case .remark(let text): prompter.tell(text)
-        case .message(let text, let number): begin(number) { ShownMessage.begin(text, by: prompter) }
+        case .message(let text, let number): begin(number) { ShownNotices.show(text, by: prompter) }
         case .wait(let reader, let number): begin(number) { waitPrompter.showWait(forCardIn: reader) }
         case .over(let number): shown.removeValue(forKey: number)?()
         }
@@ -38,37 +37,12 @@ struct ShownNotices: ~Copyable {
         for end in shown.values { end() }
         shown = [:]
     }
-}
 
-/// A message that threads of its own show and take away, since a window's program may take its time. The request does not wait for them.
-private enum ShownMessage {
-    private enum State {
-        case pending, over
-        case shown(@Sendable () -> Void)
-    }
-
-    private final class Message: Sendable {
-        let state = Mutex(State.pending)
-    }
-
-    /// - Returns: the function that takes the message away.
-    static func begin(_ text: String, by prompter: any Prompter) -> @Sendable () -> Void {
-        let message = Message()
-        BlockingThread.start {
-            guard let hide = prompter.show(text) else { return }
-            let isOver = message.state.withLock { state in
-                if case .over = state { return true }
-                state = .shown(hide)
-                return false
-            }
-            if isOver { hide() }
-        }
-        return {
-            let shown = message.state.withLock { state in
-                defer { state = .over }
-                return state
-            }
-            if case .shown(let hide) = shown { BlockingThread.start(hide) }
-        }
+    /// Shows a message on a thread of its own, since a window's program may take its time.
+    ///
+    /// - Returns: the function that takes the message away, on another thread.
+    private static func show(_ text: String, by prompter: any Prompter) -> @Sendable () -> Void {
+        let number = DelayedActions.shared.begin(after: .zero) { prompter.show(text) }
+        return { DelayedActions.shared.end(number) }
     }
 }

@@ -1,13 +1,12 @@
-internal import Platform
 internal import Synchronization
 
 /// Actions that begin after a delay, unless they are ended before. One thread waits for all of them: a thread for each would make a
 /// signature a quarter longer, and most end before their delay.
-final class DelayedActions: Sendable {
-    static let shared = DelayedActions()
+package final class DelayedActions: Sendable {
+    package static let shared = DelayedActions()
 
     /// An action, on a thread of its own since it may take its time. It returns the function that undoes it; nil for none.
-    typealias Action = @Sendable () -> (@Sendable () -> Void)?
+    package typealias Action = @Sendable () -> (@Sendable () -> Void)?
 
     private struct Entry {
         let action: Action
@@ -28,7 +27,7 @@ final class DelayedActions: Sendable {
     private let change = CountingSemaphore()
 
     /// - Returns: the number by which to end the action, also once it has begun.
-    func begin(after delay: Duration, _ action: @escaping Action) -> UInt64 {
+    package func begin(after delay: Duration, _ action: @escaping Action) -> UInt64 {
         let time = ContinuousClock.now + delay
         let (number, isEarlier, isFirst) = state.withLock { state in
             state.last += 1
@@ -50,7 +49,7 @@ final class DelayedActions: Sendable {
     }
 
     /// The action is undone by a thread of its own, since a window's program may take its time to end.
-    func end(_ number: UInt64) {
+    package func end(_ number: UInt64) {
         guard let undo = state.withLock({ $0.entries.removeValue(forKey: number) })?.undo else { return }
         BlockingThread.start(undo)
     }

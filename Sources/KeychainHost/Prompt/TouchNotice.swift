@@ -1,4 +1,5 @@
 internal import HostAPI
+internal import Platform
 internal import KeychainModel
 
 /// Asks a person to touch the card during a key's operation: after 300 ms where the key is known to wait for that, and

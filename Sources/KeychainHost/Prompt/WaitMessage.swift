@@ -1,4 +1,5 @@
 internal import HostAPI
+internal import Platform
 internal import Synchronization
 
 /// Tells a person, after a second, that a card is waited for. Neither the beginning nor the end of the wait takes longer for it.
