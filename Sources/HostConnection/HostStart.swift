@@ -96,6 +96,6 @@ final class HostStart: Sendable {
         }
         guard let own else { return installed }
         let beside = ["\(own)/../libexec/tokenkitd", "\(own)/../../libexec/tokenkitd", "\(own)/tokenkitd"]
-        return beside.filter(OwnFile.isTrustedProgram) + installed
+        return beside.filter { FollowedPath($0)?.isOwn == true } + installed
     }
 }

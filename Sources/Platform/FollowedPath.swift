@@ -107,6 +107,11 @@ package struct FollowedPath {
         return "run it as \(owner.text), or \(elsewhere)"
     }
 
+    /// Whether the path leads to a file that no user but this one and root can write or replace, as a program that is to be started.
+    package var isOwn: Bool {
+        refusalOfOwners == nil && refusalOfFolders == nil && parts.isPrivate(status)
+    }
+
     /// Names the first folder of the path in which other users may replace the next part; nil where there is none.
     package var refusalOfFolders: Refusal? {
         guard let replaceable = parts.replaceable else { return nil }
@@ -127,11 +132,14 @@ private struct Parts {
     /// Examines a folder of the path. A folder of a user without a number in this user namespace may be root's, and passes.
     mutating func note(folder status: stat, at path: String) {
         if isForeign(status), !User(status.st_uid).isUnmapped { note(owner: status, of: "the folder \(path)") }
-        // In a sticky folder only the owner of a file can replace it. A group with the owner's number has the owner as
-        // its only member, as distributions with umask 002 make them.
-        let isPrivate =
-            status.st_mode & S_IWOTH == 0 && (status.st_mode & S_IWGRP == 0 || status.st_gid == status.st_uid)
-        if !isPrivate, status.st_mode & S_ISVTX == 0 { replaceable = replaceable ?? path }
+        // In a sticky folder only the owner of a file can replace it.
+        if !isPrivate(status), status.st_mode & S_ISVTX == 0 { replaceable = replaceable ?? path }
+    }
+
+    /// Whether only the owner can write. A group with the owner's number has the owner as its only member, as distributions with umask 002
+    /// make them.
+    func isPrivate(_ status: stat) -> Bool {
+        status.st_mode & S_IWOTH == 0 && (status.st_mode & S_IWGRP == 0 || status.st_gid == status.st_uid)
     }
 
     mutating func note(owner status: stat, of what: String) {

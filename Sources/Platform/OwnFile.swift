@@ -42,16 +42,6 @@ package enum OwnFile {
         return unsafe stat(path, &status) == 0 && status.st_uid != geteuid()
     }
 
-    /// Whether a program's file and its folder belong to this user or to root, and nobody else can replace them.
-    package static func isTrustedProgram(_ path: String) -> Bool {
-        guard let resolved = resolvedPath(path), let slash = resolved.lastIndex(of: "/") else { return false }
-        return [resolved, slash == resolved.startIndex ? "/" : String(resolved[..<slash])].allSatisfy { path in
-            var information = stat()
-            return unsafe lstat(path, &information) == 0 && [0, geteuid()].contains(information.st_uid)
-                && information.st_mode & (S_IWGRP | S_IWOTH) == 0
-        }
-    }
-
     private static func isOwn(_ information: stat) -> Bool {
         information.st_uid == geteuid() && information.st_mode & (S_IWGRP | S_IWOTH) == 0
     }
