@@ -166,7 +166,7 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "Wire", swiftSettings: strict),
         // The ends of a connection between a client and the host, for clients in Swift and for the host.
-        .target(name: "WireTransport", dependencies: ["SecureBytes", "Wire"], swiftSettings: strict),
+        .target(name: "WireTransport", dependencies: ["Platform", "SecureBytes", "Wire"], swiftSettings: strict),
         .target(
             name: "HostServer",
             dependencies: [

@@ -45,7 +45,6 @@ final class ClientConnections: Sendable {
     /// A connection for one request: an idle one, or another one.
     ///
     /// - Parameter end: the end of the wait where as many requests are under way as may be.
-    /// - Returns: nil where none can be made, with the reason.
     func take(of first: FrameSocket, until end: ContinuousClock.Instant) -> Taken {
         guard places.wait(for: end - .now) else { return .busy }
         while let idle = state.withLock({ $0?.first === first ? $0?.idle.popLast() : nil }) {
@@ -96,10 +95,11 @@ final class ConnectionsOfProcess: Sendable {
             guard connections.process != getpid() else { return connections }
             // The parent's are left as they are: nothing of them may be closed or locked here.
             let own = ClientConnections()
-            let isSet = address.compareExchange(
-                expected: former, desired: ConnectionsOfProcess.retained(own), ordering: .acquiringAndReleasing
-            ).exchanged
-            if isSet { return own }
+            let made = ConnectionsOfProcess.retained(own)
+            let exchange = address.compareExchange(
+                expected: former, desired: made, ordering: .acquiringAndReleasing)
+            if exchange.exchanged { return own }
+            unsafe Unmanaged.passUnretained(own).release()
         }
     }
 

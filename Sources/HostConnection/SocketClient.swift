@@ -46,8 +46,7 @@ package final class SocketClient: Sendable {
         self.prompter = prompter
         self.options = options
         self.trace = trace
-        hello = ServiceHello(
-            environment: environment, options: options)
+        hello = ServiceHello(environment: environment, options: options)
     }
 
     /// Introduces the client to a host ahead of its first request.
@@ -105,6 +104,9 @@ package final class SocketClient: Sendable {
 
     private static var deadline: ContinuousClock.Instant { .now + .seconds(patience) }
 
+    private static let noDescriptor = KeychainError(
+        .allocate, "no descriptor is left for a connection to the host (close some files)")
+
     private static let ended = KeychainError(.notAvailable, "the host of the keychains has ended (try again)")
 
     private func exchange(
@@ -123,7 +125,7 @@ package final class SocketClient: Sendable {
             throw KeychainError(
                 .notAvailable, "the program has too many requests under way (try again, with fewer threads)")
         case .noDescriptor:
-            throw KeychainError(.allocate, "no descriptor is left for a connection to the host (close some files)")
+            throw SocketClient.noDescriptor
         case .ended:
             connections.forget(first)
             throw SocketClient.ended
@@ -224,7 +226,7 @@ package final class SocketClient: Sendable {
     }
 
     private func introduce(to host: Host) throws(KeychainError) -> FrameSocket {
-        let first = FrameSocket(FrameSocket.movedUp(try host.connect()))
+        let first = FrameSocket(try host.connect())
         guard first.send(.serviceHello, number: 0, hello.encoded(), Secret(capacity: 0) { _ in }),
             let answer = first.receive(by: SocketClient.deadline), answer.header.kind == .hello,
             let decision = try? HelloAnswer(parsing: answer.fields)
@@ -279,8 +281,12 @@ extension SocketClient {
         /// - Parameter runtime: the session's folder.
         package static func session(_ runtime: String) -> Host {
             Host { () throws(KeychainError) in
-                if let descriptor = HostSocket.connect(in: runtime) { return descriptor }
-                throw KeychainError(.notAvailable, "the session has no host that answers (tokenctl host start)")
+                guard let descriptor = HostSocket.connect(in: runtime) else {
+                    throw KeychainError(.notAvailable, "the session has no host that answers (tokenctl host start)")
+                }
+                let moved = Descriptor.moved(descriptor, to: FrameSocket.lowestOfPrograms)
+                guard moved >= 0 else { throw SocketClient.noDescriptor }
+                return moved
             }
         }
 

@@ -2,6 +2,17 @@ internal import Glibc
 
 /// Whole reads and writes of descriptors, which read(2) and write(2) may do in part.
 package enum Descriptor {
+    /// The same file under a descriptor of at least `minimum`; the given one is closed.
+    ///
+    /// - Returns: -1, with `errno`, where none is left.
+    package static func moved(_ descriptor: Int32, to minimum: Int32) -> Int32 {
+        let moved = fcntl(descriptor, F_DUPFD_CLOEXEC, minimum)
+        let code = errno
+        close(descriptor)
+        errno = code
+        return moved
+    }
+
     /// Writes all bytes.
     package static func write(_ bytes: Span<UInt8>, to descriptor: Int32) throws(SystemError) {
         try unsafe whole(bytes) { unsafe Glibc.write(descriptor, $0, $1) }

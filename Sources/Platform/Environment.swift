@@ -31,11 +31,7 @@ public enum Environment {
     }
 
     /// All variables that are not withheld, each as `NAME=value`, for programs with unknown needs.
-    public static var all: [String] {
-        guard !isUntrusted else { return [] }
-        let withheld = withheld.withLock { $0 }
-        return pairs.filter { !withheld.contains($0.name) }.map { "\($0.name)=\($0.value)" }
-    }
+    public static var all: [String] { bytes.map { String(decoding: $0, as: UTF8.self) } }
 
     /// All variables that are not withheld, each as `NAME=value`. They need not be UTF-8.
     package static var bytes: [[UInt8]] {

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 package import Wire
 
 // Descriptors that a client hands in over its first connection: unix(7), SCM_RIGHTS. They are the other ends of its further connections,
@@ -37,6 +38,9 @@ extension FrameSocket {
         return header.kind == .connection ? .connection(FrameSocket(descriptor)) : .trace(descriptor)
     }
 
+    /// The lowest descriptor of a program's connection: programs close low ones, or take them for their streams.
+    package static let lowestOfPrograms: Int32 = 100
+
     /// Makes a further connection, whose other end the host serves from now on.
     ///
     /// - Returns: nil where the host is gone, or the process has no descriptor left.
@@ -44,8 +48,10 @@ extension FrameSocket {
         var ends: [Int32] = [-1, -1]
         guard unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0
         else { return nil }
-        let connection = FrameSocket(FrameSocket.movedUp(ends[0]))
         defer { close(ends[1]) }
+        let moved = Descriptor.moved(ends[0], to: FrameSocket.lowestOfPrograms)
+        guard moved >= 0 else { return nil }
+        let connection = FrameSocket(moved)
         return pass(ends[1], as: .connection) ? connection : nil
     }
 

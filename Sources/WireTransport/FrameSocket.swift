@@ -17,28 +17,11 @@ package final class FrameSocket: Sendable {
     /// Takes ownership of the descriptor. Another process with a copy of it can change its blocking mode and time-outs, so that only
     /// `poll` waits here.
     package init(_ descriptor: Int32) {
-        self.descriptor = FrameSocket.aboveStreams(descriptor)
-        identity = Identity(of: self.descriptor)
+        self.descriptor = descriptor
+        identity = Identity(of: descriptor)
     }
 
     deinit { if isIntact { close(descriptor) } }
-
-    /// A program that has closed its standard streams may still write to their numbers.
-    private static func aboveStreams(_ descriptor: Int32) -> Int32 {
-        guard 0...STDERR_FILENO ~= descriptor else { return descriptor }
-        let moved = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
-        guard moved >= 0 else { return descriptor }
-        close(descriptor)
-        return moved
-    }
-
-    /// The same file under a descriptor above those that programs close, or take for their streams; the given one is closed.
-    package static func movedUp(_ descriptor: Int32) -> Int32 {
-        let moved = fcntl(descriptor, F_DUPFD_CLOEXEC, 100)
-        guard moved >= 0 else { return descriptor }
-        close(descriptor)
-        return moved
-    }
 
     private struct Identity: Equatable {
         let device: dev_t

@@ -15,7 +15,8 @@ final class WorkerProcess: Sendable {
         guard unsafe socketpair(AF_UNIX, kind, 0, &descriptors) == 0 else {
             throw ModuleFailure(code: 0, what: "no socket for its process (error \(errno))")
         }
-        descriptors = descriptors.map(WorkerProcess.aboveStreams)
+        // A lower number may be that of a stream which the host has closed, and the worker's own output would go there.
+        descriptors = descriptors.map { Descriptor.moved($0, to: ModuleWorker.descriptor + 1) }
         guard !descriptors.contains(-1) else {
             let code = errno
             for descriptor in descriptors where descriptor >= 0 { close(descriptor) }
@@ -77,13 +78,5 @@ final class WorkerProcess: Sendable {
 
     private func wait() {
         while waitpid(process, nil, 0) == -1, errno == EINTR {}
-    }
-
-    /// A copy of the descriptor above the standard streams: a lower number may be that of a stream which the host has
-    /// closed, and the worker's own output would go there.
-    private static func aboveStreams(_ descriptor: Int32) -> Int32 {
-        guard descriptor <= ModuleWorker.descriptor else { return descriptor }
-        defer { close(descriptor) }
-        return fcntl(descriptor, F_DUPFD_CLOEXEC, ModuleWorker.descriptor + 1)
     }
 }
