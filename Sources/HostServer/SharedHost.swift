@@ -12,19 +12,26 @@ package final class SharedHost: Sendable {
     private let listener: Int32
     private let make: ClientMaker
     private let environment: HostEnvironment
+    private let isNeeded: @Sendable () -> Bool
     private let heartbeat = Heartbeat()
     private let clients = ClientCount()
 
     /// - Parameters:
     ///   - listener: a socket that listens.
     ///   - environment: the environment in which clients must agree with this process.
-    package init(listener: Int32, environment: HostEnvironment = .ofProcess, _ make: ClientMaker) {
+    ///   - isNeeded: whether the host keeps something for its next client. It is asked every second.
+    package init(
+        listener: Int32, environment: HostEnvironment = .ofProcess,
+        isNeeded: @escaping @Sendable () -> Bool = { false },
+        _ make: ClientMaker
+    ) {
         self.listener = listener
         self.environment = environment
+        self.isNeeded = isNeeded
         self.make = make
     }
 
-    /// Serves clients until there was none for `patience`, or `end` is readable. The host then accepts no more clients, and
+    /// Serves clients until there was none for `patience` and nothing is kept for the next one, or `end` is readable. The host then accepts no more clients, and
     /// serves the remaining ones until they end.
     ///
     /// - Parameters:
@@ -36,6 +43,7 @@ package final class SharedHost: Sendable {
         var pending = PendingGreetings()
         var pace = AcceptPace()
         var idleSince = ContinuousClock.now
+        var lastLook = idleSince
         while true {
             let pause = pace.pause()
             var watched = [
@@ -49,6 +57,10 @@ package final class SharedHost: Sendable {
             if count > 0, watched[1].revents != 0 {
                 accept(&pending)
                 pace.take()
+            }
+            if lastLook.duration(to: .now) >= .milliseconds(SharedHost.interval) {
+                lastLook = .now
+                if isNeeded() { idleSince = .now }
             }
             if clients.total > 0 || !pending.isEmpty { idleSince = .now }
             if count == 0, idleSince.duration(to: .now) >= patience { break }

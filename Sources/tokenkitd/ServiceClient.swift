@@ -21,11 +21,13 @@ struct ServiceClient {
 
     /// The host of the client, as its options want it.
     ///
-    /// - Parameter trace: the trace of commands to cards; nil for none.
+    /// - Parameters:
+    ///   - cards: the cards that the host's programs share; nil for a host of one program.
+    ///   - trace: the trace of commands to cards; nil for none.
     /// - Throws: `errSecParam` for a module that is not there, or a reader's URI that cannot be read.
-    func host(trace: TraceFile?) throws(KeychainError) -> Host {
+    func host(sharing cards: SharedCards?, trace: TraceFile?) throws(KeychainError) -> Host {
         Host(
-            try keychains(trace),
+            try keychains(cards, trace),
             accessGroups: options.accessGroups ?? AccessGroups(configured: variables[AccessGroups.variable]),
             trustAnchors: variables["SSL_CERT_FILE"].map { .file($0) } ?? .system, prompter: person)
     }
@@ -34,12 +36,13 @@ struct ServiceClient {
         options.hasMoreRights ? NoPrompter(because: KeychainError.reasonOfMoreRights) : prompter(peer, variables)
     }
 
-    private func keychains(_ trace: TraceFile?) throws(KeychainError) -> ProcessKeychains {
+    private func keychains(_ cards: SharedCards?, _ trace: TraceFile?) throws(KeychainError) -> ProcessKeychains {
         let reader = try chosenReader
         let modules = try modules
         let isNamed = if case .named = options.modules { true } else { false }
         return ProcessKeychains(
-            recalls: options.recalls, trace: trace, waitsOnce: options.waitsOnce, drivers: StandardDrivers.all,
+            recalls: options.recalls, trace: trace, waitsOnce: options.waitsOnce, sharedCards: cards,
+            drivers: StandardDrivers.all,
             modules: { reader?.isFound ?? false && !isNamed ? [] : modules.used() }, leftOutModules: modules.leftOut,
             includesToken: { reader?.includes($0) ?? true },
             readers: { () throws(CardError) in
@@ -100,6 +103,8 @@ struct ServiceClient {
     private func used(_ modules: [ConfiguredModule]) -> [any TokenModule] {
         let worker = WorkerProgram.tokenkitd(
             for: peer.program, environment: variables.map { "\($0.key)=\($0.value)" })
-        return modules.map { PKCS11Module($0, worker: worker) { KeychainPreferences().effectivePINTimeout } }
+        return modules.map {
+            PKCS11Module($0, worker: worker) { PINLimits(total: KeychainPreferences().effectivePINTimeout) }
+        }
     }
 }

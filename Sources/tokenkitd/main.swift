@@ -28,23 +28,26 @@ func fail(_ message: String) -> Never {
 }
 
 /// - Parameters:
+///   - cards: the cards that the host's programs share; nil for a host of one program.
 ///   - knownCards: the facts that the host's programs have read of cards; nil for a host of one program.
 ///   - trace: the trace of a host of one program; nil for a shared host.
-func makeClients(_ knownCards: KnownCards?, trace: TraceFile? = nil) -> ClientMaker {
+func makeClients(_ cards: SharedCards?, _ knownCards: KnownCards?, trace: TraceFile? = nil) -> ClientMaker {
     ClientMaker { hello, peer in
         let variables = ClientVariables(hello.environment).values
         let filter = TokenFilter(
             path: String(decoding: hello.libraryPath, as: UTF8.self), variable: variables["TOKENKIT_PKCS11_TOKENS"])
         let promptPolicy = PromptPolicy(
-            variable: variables["TOKENKIT_PKCS11_PROMPT"], program: peer.program, prompter: prompter(peer, variables))
+            variable: variables["TOKENKIT_PKCS11_PROMPT"], program: peer.program, prompter: prompter(peer, variables),
+            isShared: cards != nil)
         let log = Log(isWanted: hello.wantsNotes)
         let host = Host(
-            forTokensOf: ProcessKeychains(drivers: StandardDrivers.all), prompter: promptPolicy.prompter,
+            forTokensOf: ProcessKeychains(sharedCards: cards, drivers: StandardDrivers.all),
+            prompter: promptPolicy.prompter,
             touchPrompter: promptPolicy.touchPrompter, knownCards: knownCards, log: { line in log.write(line) })
         return Cryptoki(
             host, filter: filter, promptPolicy: promptPolicy, firstHandle: CK_ULONG(hello.firstHandle), log: log)
     } service: { hello, peer throws(KeychainError) in
-        try ServiceClient(hello, peer).host(trace: trace)
+        try ServiceClient(hello, peer).host(sharing: cards, trace: trace)
     }
 }
 
@@ -96,7 +99,7 @@ case ["--private"]:
     TerminalSignals.leaveToClient()
     keepConnectionToTheEnd()
     let trace = TraceFile()
-    PrivateHost.serve(handedIn, makeClients(nil, trace: trace), trace: trace)
+    PrivateHost.serve(handedIn, makeClients(nil, nil, trace: trace), trace: trace)
 case []:
     var files = rlimit()
     var descriptors: rlim_t = 1024
@@ -106,19 +109,22 @@ case []:
         unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
     }
     let watch = InsertionWatch()
-    let make = makeClients(KnownCards(watch.insertion))
+    let cards = SharedCards()
+    let make = makeClients(cards, KnownCards(watch.insertion))
     if let socket = socketOfServiceManager() {
-        SharedHost(listener: socket, make).serve(end: EndSignal.catch())
+        SharedHost(listener: socket, isNeeded: cards.keepPINs, make).serve(end: EndSignal.catch())
     } else {
         guard let runtime = Environment.variable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
             fail("the session has no folder for sockets (set XDG_RUNTIME_DIR)")
         }
         // Descriptors that the shell left open are closed.
         for descriptor in handedIn..<Int32(clamping: min(descriptors, 4096)) { close(descriptor) }
-        SharedHost(listener: socketOfSession(runtime), make).serve(end: EndSignal.catch()) {
+        SharedHost(listener: socketOfSession(runtime), isNeeded: cards.keepPINs, make).serve(end: EndSignal.catch()) {
             HostSocket.remove(in: runtime)
         }
     }
+    cards.forgetPINs()
+    PendingLogouts.wait()
 default: fail("an argument is unknown (give --private, or none)")
 }
 // Threads may still be inside calls. `_exit` destroys nothing that they use.

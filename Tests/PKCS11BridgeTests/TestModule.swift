@@ -21,10 +21,12 @@ struct TestModule {
     let process: ProcessKeychains
     let host: Host
 
-    /// - Parameter other: a module whose home this one shares, as another program of the same user.
+    /// - Parameters:
+    ///   - other: a module whose home this one shares, as another program of the same user.
+    ///   - cards: the cards that this module shares with other programs of a host.
     init(
         _ readers: VirtualReader..., filter: TokenFilter = TokenFilter(), promptPolicy: PromptPolicy = PromptPolicy(),
-        sharing other: TestModule? = nil, knownCards: KnownCards? = nil, log: Log = Log(),
+        sharing other: TestModule? = nil, cards: SharedCards? = nil, knownCards: KnownCards? = nil, log: Log = Log(),
         watchingReaders watch: @escaping Host.ReaderWatch = { $0.run($1) }
     ) throws {
         let folder = try other?.folder ?? TemporaryFolder()
@@ -36,7 +38,7 @@ struct TestModule {
                 ["HOME": home, "XDG_RUNTIME_DIR": home + "/run"][$0]
             })
         process = ProcessKeychains(
-            preferences,
+            preferences, sharedCards: cards,
             drivers: {
                 [
                     PIVDriver(

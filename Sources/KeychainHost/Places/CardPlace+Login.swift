@@ -22,11 +22,14 @@ extension CardPlace {
         }
     }
 
-    /// Ends the login where the time for which its PIN counts is over.
+    /// Ends the login where the time for which its PIN counts is over, or another client had the card forget the PIN.
     func noticeTimeOut(_ state: inout State) {
-        guard isLoggedIn, slot.loginState == .timedOut else { return }
-        log("the user is logged out: the time for which the PIN counts is over (tokenctl card pin timeout)")
-        endLogin(&state)
+        guard isLoggedIn else { return }
+        let login = slot.loginState
+        if login == .timedOut {
+            log("the user is logged out: the time for which the PIN counts is over (tokenctl card pin timeout)")
+        }
+        if login == .timedOut || (slot.keepsPIN && login == PINSession.LoginState.none) { endLogin(&state) }
     }
 
     func endLogin(_ state: inout State) {
@@ -51,12 +54,25 @@ extension CardPlace {
     /// Logs in by asking a person, once for all threads that log in at the same time.
     private func logInAsking(_ use: String, _ authentication: AuthenticationContext) throws(KeychainError) {
         try questionGate.withLock { _ throws(KeychainError) in
+            if try beginLoginWithKeptPIN() { return }
             let answer = try askForPIN(to: use, loggedIn: false, authentication)
             try accept(answer) { insertion, state throws(KeychainError) in
                 // Another thread may have brought the PIN meanwhile.
                 try requireLogin(false)
                 beginLogin(answer.pin, at: insertion, isFromClient: false, &state)
             }
+        }
+    }
+
+    /// - Returns: false where no other client has given the PIN.
+    private func beginLoginWithKeptPIN() throws(KeychainError) -> Bool {
+        guard slot.keepsPIN else { return false }
+        return try inTurn { state throws(KeychainError) in
+            let insertion = try connection(&state)
+            try requireLogin(false)
+            guard slot.beginLoginWithKeptPIN(at: insertion) else { return false }
+            noteLogin(isPINFromClient: false, &state)
+            return true
         }
     }
 
@@ -69,7 +85,11 @@ extension CardPlace {
         _ pin: borrowing PIN, at insertion: TokenInsertion, isFromClient: Bool, _ state: inout State
     ) {
         slot.beginLogin(with: pin, at: insertion)
-        state.login.isPINFromClient = isFromClient
+        noteLogin(isPINFromClient: isFromClient, &state)
+    }
+
+    private func noteLogin(isPINFromClient: Bool, _ state: inout State) {
+        state.login.isPINFromClient = isPINFromClient
         let number = logins.add(1, ordering: .relaxed).newValue
         currentLogin.store(number, ordering: .releasing)
     }
@@ -186,9 +206,10 @@ extension CardPlace {
 
     func logOut() { state.withLock { logOut(&$0) } }
 
+    /// Ends the client's login. Only a card that no other client uses forgets its PIN with that.
     private func logOut(_ state: inout State) {
         endLogin(&state)
-        guard let insertion = state.card?.insertion, slot.holds(insertion) else { return }
+        guard !slot.keepsPIN, let insertion = state.card?.insertion, slot.holds(insertion) else { return }
         do throws(TokenError) {
             try slot.logOut(at: insertion)
         } catch {

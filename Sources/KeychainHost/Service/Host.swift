@@ -297,7 +297,8 @@ public final class Host: KeychainService {
             let authentication = visit.session.authentication
             switch try visit.session.keychain(keychain) {
             case let token as TokenKeychain:
-                guard try !token.isUnlocked() else { return }
+                // A PIN that came along is an answer to be checked.
+                if !authentication.hasCredential(.pin), try token.isUnlocked() { return }
                 try token.verifyPIN(use: visit.use("log in"), authentication: authentication)
             case let file as LocalKeychain:
                 // A login session may have the key: the password that came along would not be checked.

@@ -27,6 +27,8 @@ public final class ProcessKeychains: Sendable {
     private let readers: @Sendable () throws(CardError) -> [any CardReader]
     private let trace: (any CardTrace)?
     private let waitsOnce: Bool
+    /// The cards that clients of the host have in common; nil where this client has its own.
+    private let sharedCards: SharedCards?
     private let state = Mutex(State())
 
     private struct State {
@@ -42,6 +44,7 @@ public final class ProcessKeychains: Sendable {
     ///   - recalls: whether drivers use what is remembered of cards.
     ///   - trace: receives each command to a card, and its answer.
     ///   - waitsOnce: whether a card that was waited for in vain is not waited for again.
+    ///   - sharedCards: the cards that clients of the host have in common. A client that recalls nothing, or has a trace, has its own.
     ///   - drivers: makes the drivers for cards, given the caches in which they may remember what they read. Drivers
     ///     that the user has disabled are not used; without any driver, all readers are left alone.
     ///   - modules: further sources of tokens; asked for once, when tokens are searched for the first time.
@@ -50,7 +53,7 @@ public final class ProcessKeychains: Sendable {
     ///   - readers: the readers to look for cards in.
     public init(
         _ preferences: KeychainPreferences = KeychainPreferences(), recalls: Bool = true,
-        trace: (any CardTrace)? = nil, waitsOnce: Bool = false,
+        trace: (any CardTrace)? = nil, waitsOnce: Bool = false, sharedCards: SharedCards? = nil,
         drivers: (TokenCaches) -> [any TokenDriver] = { _ in [] },
         modules: @escaping @Sendable () -> [any TokenModule] = { [] },
         leftOutModules: @escaping @Sendable () -> [(name: String, reason: String)] = { [] },
@@ -66,6 +69,7 @@ public final class ProcessKeychains: Sendable {
         self.readers = readers
         self.trace = trace
         self.waitsOnce = waitsOnce
+        self.sharedCards = recalls && trace == nil ? sharedCards : nil
         allDrivers = drivers(
             TokenCaches(in: preferences.directories, recalls: recalls) { preferences.effectiveProofBeforePIN })
         do throws(KeychainError) {
@@ -209,14 +213,26 @@ public final class ProcessKeychains: Sendable {
     }
 
     /// A new slot for a reader, which shares no state with the process's own.
-    func slot(of reader: any CardReader) -> TokenSlot {
+    func slot(of reader: any CardReader) -> TokenSlot { slot(of: reader, keepingPIN: false) }
+
+    private func slot(of reader: any CardReader, keepingPIN keepsPIN: Bool) -> TokenSlot {
         TokenSlot(
-            reader: reader, drivers: drivers, trace: trace, waitsOnce: waitsOnce,
-            endingPINsAfter: { [preferences] in preferences.effectivePINTimeout },
+            reader: reader, drivers: drivers, trace: trace, waitsOnce: waitsOnce, keepingPIN: keepsPIN,
+            endingPINsAfter: { [preferences] in
+                let timeout = preferences.effectivePINTimeout
+                return timeout == nil && keepsPIN ? SharedCards.pinLimits : PINLimits(total: timeout)
+            },
             tellingOfBlockedPINs: { [preferences] reader in
                 EventInbox.post(KeychainEvent(.pinBlocked, location: reader, process: getpid()))
                 preferences.signals.tellOfBlockedPIN(in: reader)
             })
+    }
+
+    /// The client's slot for a reader, with the card and the PIN that it shares with others.
+    private func ownSlot(of reader: any CardReader) -> TokenSlot {
+        guard let sharedCards else { return slot(of: reader) }
+        let place = SharedCards.Place(reader: reader.name, drivers: drivers.map(\.name))
+        return sharedCards.slot(at: place, waitsOnce: waitsOnce) { slot(of: reader, keepingPIN: true) }
     }
 
     /// The reader of a name, whether or not it is among those to look for cards in.
@@ -234,7 +250,7 @@ public final class ProcessKeychains: Sendable {
         do throws(CardError) {
             let readers = try readers()
             result.found = state.withLock { state in
-                let slots = readers.map { state.slots[$0.name] ?? slot(of: $0) }
+                let slots = readers.map { state.slots[$0.name] ?? ownSlot(of: $0) }
                 state.slots = Dictionary(slots.map { ($0.name, $0) }) { first, _ in first }
                 return slots.map { TokenKeychain($0) }
             }

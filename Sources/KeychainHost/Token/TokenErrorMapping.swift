@@ -18,6 +18,7 @@ extension KeychainError {
         case .invalidArgument: .param
         case .decryptionFailed, .malformed: .decode
         case .pinRequired: .notLoggedIn
+        case .permissionRequired: .interactionNotAllowed
         case .pinFormat, .pinIncorrect, .pinKnownIncorrect, .pinLastTry, .pinBlocked, .notAuthorized: .authFailed
         case .notProven: .verifyFailed
         case .conditionsNotSatisfied, .storage, .pinPadFailed: .deviceError
@@ -48,6 +49,7 @@ extension TokenFailure {
             case .invalidArgument, .decryptionFailed: .invalidInput
             case .malformed, .pinPadFailed, .notProven: .device
             case .pinRequired, .notAuthorized: .loginRequired
+            case .permissionRequired: .nobodyToAsk
             case .pinFormat: .pinFormat
             case .pinIncorrect, .pinKnownIncorrect: .pinIncorrect
             case .pinLastTry, .pinBlocked: .pinLocked

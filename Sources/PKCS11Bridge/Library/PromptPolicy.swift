@@ -39,15 +39,17 @@ package struct PromptPolicy: Sendable {
     ///     well.
     ///   - program: the name of this program.
     ///   - prompter: asks a person.
-    package init(variable: String?, program: String, prompter: any Prompter) {
+    ///   - isShared: whether the host is the session's, which asks once for all programs. Programs may then leave the question to it,
+    ///     unless the value is `never`.
+    package init(variable: String?, program: String, prompter: any Prompter, isShared: Bool = false) {
         let words = Set((variable ?? "").split(separator: ",").map(String.init))
         let asks = words.contains(program)
         let isForbidden = words.contains("never")
-        let isConfigured = !words.isEmpty && !isForbidden
+        let asksAtAll = !isForbidden && (isShared || !words.isEmpty)
         self.init(
             asksItself: asks, logsInOnce: PromptPolicy.programsThatLogInOnce.contains(program),
             program: program.isEmpty ? nil : program,
-            prompter: isConfigured ? prompter : nil, touchPrompter: isForbidden ? nil : prompter)
+            prompter: asksAtAll ? prompter : nil, touchPrompter: isForbidden ? nil : prompter)
     }
 
     /// The purpose of a PIN or password, in words that complete "PIN to …".

@@ -12,7 +12,7 @@ final class ModuleTokenSlot: TokenBackend {
     let cryptokiName: CryptokiSlotName
     private let host: ModuleHost
     private let slot: UInt64
-    private let pinTimeout: @Sendable () -> Duration?
+    private let pinLimits: @Sendable () -> PINLimits
     private let state = Mutex(State())
 
     private struct State {
@@ -21,15 +21,14 @@ final class ModuleTokenSlot: TokenBackend {
         var pins = PINSession()
     }
 
-    /// - Parameter pinTimeout: the time for which a PIN that is presented now stays valid.
-    init(_ host: ModuleHost, _ token: ModuleTokenInfo, endingPINsAfter pinTimeout: @escaping @Sendable () -> Duration?)
-    {
+    /// - Parameter pinLimits: the limits of the time for which a PIN that is presented now stays valid.
+    init(_ host: ModuleHost, _ token: ModuleTokenInfo, endingPINsAfter pinLimits: @escaping @Sendable () -> PINLimits) {
         let description = token.slotDescription
         self.host = host
         slot = token.slot
         name = description.isEmpty ? host.module.name : "\(description) (\(host.module.name))"
         cryptokiName = CryptokiSlotName(description: description, manufacturer: "", number: UInt(token.slot))
-        self.pinTimeout = pinTimeout
+        self.pinLimits = pinLimits
     }
 
     var occupancy: ReaderOccupancy {
@@ -102,7 +101,7 @@ final class ModuleTokenSlot: TokenBackend {
     // MARK: The PIN's term
 
     private func beginTerm(_ pins: inout PINSession) {
-        guard pins.beginTerm(until: pinTimeout().map { .now + $0 }) else { return }
+        guard pins.beginTerm(pinLimits(), at: .now) else { return }
         pins.isAwaited = PINSession.waitForEnd { [weak self] in
             self?.state.withLock { state in
                 state.pins.endTerm(at: .now)
@@ -244,11 +243,11 @@ final class ModuleTokenSlot: TokenBackend {
     var loginState: PINSession.LoginState? {
         state.withLockIfAvailable { state in
             state.pins.endTerm(at: .now)
-            return state.pins.loginState
+            return state.pins.loginState()
         }
     }
 
-    var loginPIN: PIN? { state.withLock { $0.pins.loginPIN } }
+    var loginPIN: PIN? { state.withLock { $0.pins.loginPIN() } }
 
     func loginPIN(for key: TokenObjectID, at insertion: TokenInsertion) throws(TokenError) -> PIN {
         try use(at: insertion) { (token, pins) throws(TokenError) in

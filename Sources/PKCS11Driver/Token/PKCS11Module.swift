@@ -18,17 +18,16 @@ public final class PKCS11Module: TokenModule {
 
     private let configured: ConfiguredModule
     private let host: ModuleHost
-    private let pinTimeout: @Sendable () -> Duration?
+    private let pinLimits: @Sendable () -> PINLimits
     private let slots = Mutex<[UInt64: ModuleTokenSlot]>([:])
 
-    /// - Parameter pinTimeout: the time for which a PIN that is given to a token now stays valid; nil for as long as the token
-    ///   accepts it.
+    /// - Parameter pinLimits: the limits of the time for which a PIN that is given to a token now stays valid.
     public init(
         _ configured: ConfiguredModule, worker: WorkerProgram, patience: WorkerPatience = WorkerPatience(),
-        endingPINsAfter pinTimeout: @escaping @Sendable () -> Duration? = { nil }
+        endingPINsAfter pinLimits: @escaping @Sendable () -> PINLimits = { .none }
     ) {
         self.configured = configured
-        self.pinTimeout = pinTimeout
+        self.pinLimits = pinLimits
         host = ModuleHost(configured, program: worker, patience: patience)
     }
 
@@ -37,7 +36,7 @@ public final class PKCS11Module: TokenModule {
         return slots.withLock { slots in
             slots = slots.filter { slot in present.contains { $0.slot == slot.key } }
             return present.map { token in
-                let slot = slots[token.slot] ?? ModuleTokenSlot(host, token, endingPINsAfter: pinTimeout)
+                let slot = slots[token.slot] ?? ModuleTokenSlot(host, token, endingPINsAfter: pinLimits)
                 slots[token.slot] = slot
                 return ModuleSlot(reader: token.slotDescription, slot: slot)
             }

@@ -1,15 +1,16 @@
 package import SecureBytes
 
-// The PIN of a login (PKCS #11 §5.6.8). A caller gives it once, to log in. While the login lasts, it is presented again where
-// another program or the service made the card forget it, and once, right after the login, for a key that needs it before each
-// use.
+// The PINs of logins (PKCS #11 §5.6.8), and the one that is kept for all clients. A caller gives a PIN once, to log in. While the login
+// lasts, it is presented again where another program or the service made the card forget it, and once, right after the login, for a key
+// that needs it before each use.
 extension PINSession {
     enum Login: Sendable {
         case none
         /// - Parameters:
         ///   - pin: nil for one that was typed on the reader.
         ///   - isFresh: whether the PIN may be used for a key that needs it before each use.
-        case lasting(pin: SharedSecret?, isFresh: Bool)
+        ///   - isOthers: whether another client gave the PIN.
+        case lasting(pin: SharedSecret?, isFresh: Bool, isOthers: Bool = false)
         /// The login ended with the term of its PIN.
         case timedOut
     }
@@ -19,8 +20,10 @@ extension PINSession {
         case none, lasting, timedOut
     }
 
-    package var loginState: LoginState {
-        switch login {
+    private func login(of client: PINClient) -> Login { logins[client] ?? .none }
+
+    package func loginState(of client: PINClient = .only) -> LoginState {
+        switch login(of: client) {
         case .none: .none
         case .lasting: .lasting
         case .timedOut: .timedOut
@@ -28,22 +31,22 @@ extension PINSession {
     }
 
     /// Keeps a PIN that the card has just accepted, as that of the login. During a login, the PIN takes the place of the former one.
-    package mutating func beginLogin(with pin: borrowing PIN) {
+    package mutating func beginLogin(with pin: borrowing PIN, of client: PINClient = .only) {
         let kept = pin.origin == .given ? SharedSecret(pin.secret.clone()) : nil
-        let isFresh = if case .lasting(_, let isFresh) = login { isFresh } else { true }
-        login = .lasting(pin: kept, isFresh: isFresh)
+        let isFresh = if case .lasting(_, let isFresh, _) = login(of: client) { isFresh } else { true }
+        logins[client] = .lasting(pin: kept, isFresh: isFresh)
     }
 
     /// Notes that a person typed the PIN on the reader again, for one use of a key.
-    package mutating func refreshLogin() {
-        if case .lasting(let pin, _) = login { login = .lasting(pin: pin, isFresh: true) }
+    package mutating func refreshLogin(of client: PINClient = .only) {
+        if case .lasting(let pin, _, _) = login(of: client) { logins[client] = .lasting(pin: pin, isFresh: true) }
     }
 
-    package mutating func endLogin() { login = .none }
+    package mutating func endLogin(of client: PINClient = .only) { logins[client] = nil }
 
     /// The PIN of the login; nil where there is none, and for one that was typed on the reader.
-    package var loginPIN: PIN? {
-        guard case .lasting(let pin?, _) = login else { return nil }
+    package func loginPIN(of client: PINClient = .only) -> PIN? {
+        guard case .lasting(let pin?, _, _) = login(of: client) else { return nil }
         return PIN(pin.secret.clone())
     }
 
@@ -52,24 +55,71 @@ extension PINSession {
     /// A PIN that was typed on the reader cannot be presented again: the login ends where that is needed.
     ///
     /// - Throws: ``TokenError`` `.pinRequired`.
-    package mutating func loginPIN(for policy: PINPolicy) throws(TokenError) -> PIN {
-        guard case .lasting(let pin, let isFresh) = login else {
+    package mutating func loginPIN(for policy: PINPolicy, of client: PINClient = .only) throws(TokenError) -> PIN {
+        guard case .lasting(let pin, let isFresh, let isOthers) = login(of: client) else {
             throw TokenError(.pinRequired, "nobody is logged in")
         }
         guard !policy.isAlways || isFresh else {
             throw TokenError(.pinRequired, "the key wants a login for each use (CKU_CONTEXT_SPECIFIC)")
         }
         guard pin != nil || policy.isAlways else {
-            login = .none
+            logins[client] = nil
             throw TokenError(.pinRequired, "the card has forgotten the PIN")
         }
-        if policy.isAlways { login = .lasting(pin: pin, isFresh: false) }
+        if policy.isAlways { logins[client] = .lasting(pin: pin, isFresh: false, isOthers: isOthers) }
         return pin.map { PIN($0.secret.clone()) } ?? .presented
     }
 
-    /// Replaces the PIN of the login by a new one.
+    /// Replaces the PIN of all logins, and the kept one, by a new one.
     mutating func replaceLoginPIN(by pin: borrowing PIN) {
-        guard case .lasting(_, let isFresh) = login, pin.origin == .given else { return }
-        login = .lasting(pin: SharedSecret(pin.secret.clone()), isFresh: isFresh)
+        guard pin.origin == .given else { return }
+        let new = SharedSecret(pin.secret.clone())
+        for (client, login) in logins {
+            guard case .lasting(_, let isFresh, let isOthers) = login else { continue }
+            logins[client] = .lasting(pin: new, isFresh: isFresh, isOthers: isOthers)
+        }
+        if kept != nil { kept = new }
+    }
+
+    // MARK: The kept PIN
+
+    var hasKeptPIN: Bool { kept != nil }
+
+    var keptPIN: PIN? {
+        guard let kept else { return nil }
+        return PIN(kept.secret.clone())
+    }
+
+    /// Notes that a client has presented the right PIN. The one of its login may be another's.
+    mutating func noteGift(of client: PINClient) {
+        if case .lasting(_, _, isOthers: true) = login(of: client) { return }
+        if keepsPIN { givers.insert(client) }
+    }
+
+    /// Whether a PIN counts that a client has not given itself.
+    func hasPIN(ofOthersThan client: PINClient) -> Bool {
+        keepsPIN && !givers.contains(client) && (kept != nil || isPresented)
+    }
+
+    func isKept(_ pin: borrowing PIN) -> Bool {
+        guard let kept, pin.origin == .given else { return false }
+        return kept.secret.equals(pin.secret)
+    }
+
+    /// Begins a login with the PIN that another client gave. A key that needs the PIN before each use needs it anew.
+    ///
+    /// - Returns: false where there is none that counts.
+    mutating func beginLoginWithKeptPIN(of client: PINClient) -> Bool {
+        guard keepsPIN, kept != nil || isPresented else { return false }
+        logins[client] = .lasting(pin: kept, isFresh: false, isOthers: true)
+        return true
+    }
+
+    /// Forgets the kept PIN and those of all logins.
+    mutating func forgetPIN(leaving state: Login = .none) {
+        (kept, givers) = (nil, [])
+        for (client, login) in logins {
+            if case .lasting = login { logins[client] = state }
+        }
     }
 }

@@ -6,7 +6,8 @@ extension PINSession {
     /// Whether a PIN was presented here, and the time until which it is valid.
     enum Term: Hashable, Sendable {
         case none, lasting
-        case until(ContinuousClock.Instant)
+        /// - Parameter unused: the time without a use that ends the term earlier; nil for none.
+        case until(ContinuousClock.Instant, unused: Duration?)
     }
 
     /// Whether a presented PIN has no term yet.
@@ -15,30 +16,42 @@ extension PINSession {
     /// caller who kept the PIN may present it again.
     package var wantsTerm: Bool { isPresented && term == .none }
 
-    /// - Parameter end: the end of the term; nil for a PIN that is valid for as long as the card accepts it.
     /// - Returns: whether the caller must start a thread that waits for the end, as ``rest(at:)`` gives it.
-    package mutating func beginTerm(until end: ContinuousClock.Instant?) -> Bool {
-        term = end.map { .until($0) } ?? .lasting
-        guard end != nil, !isAwaited else { return false }
+    package mutating func beginTerm(_ limits: PINLimits, at now: ContinuousClock.Instant) -> Bool {
+        lastUse = now
+        guard let total = limits.total ?? limits.unused else {
+            term = .lasting
+            return false
+        }
+        term = .until(now + total, unused: limits.unused)
+        guard !isAwaited else { return false }
         isAwaited = true
         return true
     }
 
-    /// Ends a term that is over, and with it the login. The card must then forget the PIN.
+    /// Notes that the PIN, or a key that needs it, is used.
+    mutating func noteUse(at now: ContinuousClock.Instant) { lastUse = now }
+
+    private var end: ContinuousClock.Instant? {
+        guard case .until(let end, let unused) = term else { return nil }
+        return unused.map { min(end, lastUse + $0) } ?? end
+    }
+
+    /// Ends a term that is over, and with it all logins. The card must then forget the PIN.
     ///
     /// - Returns: whether a term ended.
     @discardableResult
     package mutating func endTerm(at now: ContinuousClock.Instant) -> Bool {
-        guard case .until(let end) = term, end <= now else { return false }
+        guard let end, end <= now else { return false }
         term = .none
         logoutPending = true
-        if loginState == .lasting { login = .timedOut }
+        forgetPIN(leaving: .timedOut)
         return true
     }
 
     /// The remaining time of the PIN; nil, also for the waiting thread to end, where it is no longer valid or has no limit.
     package mutating func rest(at now: ContinuousClock.Instant) -> Duration? {
-        if case .until(let end) = term { return max(now.duration(to: end), .zero) }
+        if let end { return max(now.duration(to: end), .zero) }
         isAwaited = false
         return nil
     }

@@ -15,13 +15,21 @@ public struct PINSession: Sendable {
     }
 
     /// Whether the PIN was presented here, and no later event has taken that back.
-    public private(set) var isPresented = false
+    public internal(set) var isPresented = false
 
     /// Whether the card must forget a presented PIN before its next command.
     package internal(set) var logoutPending = false
 
     var term = Term.none
-    var login = Login.none
+    /// The time of the last use of the PIN during the term.
+    var lastUse = ContinuousClock.now
+    var logins: [PINClient: Login] = [:]
+
+    /// Whether a PIN that the card accepts is kept for all clients.
+    let keepsPIN: Bool
+    var kept: SharedSecret?
+    /// The clients that have given the PIN themselves.
+    var givers: Set<PINClient> = []
 
     /// Whether a thread waits for the end of the term.
     package var isAwaited = false
@@ -43,11 +51,12 @@ public struct PINSession: Sendable {
     /// The fingerprint of the PIN that the card accepted with the last command that was sent here.
     private var lastCommand: [UInt8]?
 
-    public init() {}
+    /// - Parameter keepsPIN: whether a PIN that the card accepts is kept, so that it can be presented again for each client.
+    public init(keepingPIN keepsPIN: Bool = false) { self.keepsPIN = keepsPIN }
 
     /// The state without everything that belongs to a card that was taken out.
     package func withoutCard() -> PINSession {
-        var session = PINSession()
+        var session = PINSession(keepingPIN: keepsPIN)
         session.isAwaited = isAwaited
         return session
     }
@@ -124,11 +133,13 @@ public struct PINSession: Sendable {
         guard kind == .pin else { return }
         isPresented = true
         lastCommand = right[kind]
+        if keepsPIN, pin.origin == .given, !isKept(pin) { kept = SharedSecret(pin.secret.clone()) }
     }
 
     /// Notes that the card refused the value.
     public mutating func refused(_ pin: borrowing PIN, as kind: PINKind, triesLeft: Int?) {
         learn(triesLeft.map { .left($0) } ?? .unknown, of: kind)
+        if kind == .pin, isKept(pin) { kept = nil }
         var known = rejected ?? RejectedPINs(salt: PINSession.salt)
         known.insert(pin, as: kind, triesLeft: triesLeft)
         rejected = known

@@ -113,7 +113,7 @@ public protocol TokenBackend: AnyObject, Sendable {
     /// The state of a PIN or unblocking key, without spending a try.
     func status(of kind: PINKind) throws(TokenError) -> PINStatus
 
-    /// Whether the PIN was presented here, and no later event has taken that back.
+    /// Whether the PIN was presented here, and no later event has taken that back, or a kept one counts.
     func isPINPresented() throws(TokenError) -> Bool
 
     // MARK: PIN
@@ -139,10 +139,10 @@ public protocol TokenBackend: AnyObject, Sendable {
         with unblockingKey: borrowing PIN, newPIN: borrowing PIN, lastTry: LastTry, at insertion: TokenInsertion
     ) throws(TokenError)
 
-    /// Makes the token forget the PIN.
+    /// Makes the token forget the PIN. A kept PIN is forgotten, with the logins of all clients.
     func logOut() throws(TokenError)
 
-    /// Ends the login, and has the token that was there at `insertion` forget the PIN.
+    /// Ends the logins of all clients, and has the token that was there at `insertion` forget the PIN.
     ///
     /// - Throws: ``TokenError`` `.card(.inUse)` where another program holds the token: the logout is performed later. The refusal of
     ///   a token that cannot forget the PIN: the login has ended all the same.
@@ -156,6 +156,18 @@ public protocol TokenBackend: AnyObject, Sendable {
     /// Keeps a PIN that the token at `insertion` has just accepted (``PINSession/beginLogin(with:)``), unless the token is out. During a
     /// login, the PIN takes the place of the former one.
     func beginLogin(with pin: borrowing PIN, at insertion: TokenInsertion)
+
+    /// Whether a PIN that one client gave is kept, and counts for all clients of the host.
+    var keepsPIN: Bool { get }
+
+    /// Whether the PIN that one client gave would be a login's of another. Does not wait: false while the token is in use.
+    var hasKeptPIN: Bool { get }
+
+    /// Begins the login of this client with the PIN that another client gave, without a command. A key that needs the PIN before each
+    /// use needs it anew.
+    ///
+    /// - Returns: false where there is none that counts.
+    func beginLoginWithKeptPIN(at insertion: TokenInsertion) -> Bool
 
     /// Notes that a person typed the PIN on the reader again, for one use of a key.
     func refreshLogin()
@@ -208,6 +220,10 @@ public protocol TokenBackend: AnyObject, Sendable {
 public typealias OperationNotice = @Sendable () -> @Sendable () -> Void
 
 extension TokenBackend {
+    public var keepsPIN: Bool { false }
+    public var hasKeptPIN: Bool { false }
+    public func beginLoginWithKeptPIN(at insertion: TokenInsertion) -> Bool { false }
+
     /// Whether a token is present. Does not wait, and sends nothing.
     public var hasCard: Bool { occupancy.hasCard }
 

@@ -19,6 +19,8 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
         case malformed
         /// The operation needs a PIN first.
         case pinRequired
+        /// Another client gave the PIN, and a person has to allow the operation first. Nothing was sent.
+        case permissionRequired
         /// The PIN has a length or characters that the card would refuse. Nothing was sent.
         case pinFormat
         /// The card refused the PIN.

@@ -18,6 +18,9 @@ public struct TokenOperation: Hashable, Sendable {
     /// The DER of the `SubjectPublicKeyInfo` of the intended key, so that another key in its place is not used; nil for any key.
     public let publicKey: [UInt8]?
 
+    /// Whether a person has allowed it with a PIN that another client gave.
+    public var isPermitted = false
+
     public init(key: TokenObjectID, action: Action, publicKey: [UInt8]? = nil) {
         self.key = key
         self.action = action

@@ -14,7 +14,7 @@ extension TokenSlot: TokenBackend {
     }
 
     public func identify(as identity: TokenIdentity, at insertion: TokenInsertion) {
-        state.withLock { state in
+        shared.state.withLock { state in
             if state.insertion == insertion { state.token?.identify(as: identity) }
         }
     }
@@ -106,7 +106,7 @@ extension TokenSlot: TokenBackend {
     }
 
     public func isPINPresented() throws(TokenError) -> Bool {
-        try read { (token, _, _) throws(TokenError) in token.pins.isPresented }
+        try read { (token, _, _) throws(TokenError) in token.pins.isPresented || token.pins.hasKeptPIN }
     }
 
     public func status(
@@ -123,7 +123,8 @@ extension TokenSlot: TokenBackend {
 
     public func verify(_ pin: borrowing PIN, lastTry: LastTry, at insertion: TokenInsertion) throws(TokenError) {
         try perform(at: insertion) { (token, card) throws(TokenError) in
-            try token.verify(pin, lastTry: lastTry, &card)
+            if !token.pins.isPresented || !token.pins.isKept(pin) { try token.verify(pin, lastTry: lastTry, &card) }
+            noteGift(&token.pins)
         }
     }
 
@@ -144,7 +145,10 @@ extension TokenSlot: TokenBackend {
     }
 
     public func logOut() throws(TokenError) {
-        try read { (token, card, _) throws(TokenError) in try token.logOut(&card) }
+        try read { (token, card, _) throws(TokenError) in
+            if keepsPIN { token.pins.forgetPIN() }
+            try token.logOut(&card)
+        }
     }
 
     public func prove(_ key: ProofKey, at insertion: TokenInsertion) throws(TokenError) {
@@ -168,10 +172,63 @@ extension TokenSlot: TokenBackend {
     public func perform(
         _ operation: TokenOperation, at insertion: TokenInsertion, notice: OperationNotice?
     ) throws(TokenError) -> Secret {
-        try performBriefly(at: insertion) { (token, card) throws(TokenError) in
+        do {
+            return try performBriefly(at: insertion) { (token, card) throws(TokenError) in
+                let end = notice?()
+                defer { end?() }
+                let isPresented = token.pins.isPresented
+                // A key that needs the PIN is then refused as if nobody had given it.
+                let isHidden = needsPermission(for: operation, token.pins)
+                if isHidden { token.pins.isPresented = false }
+                defer { if isHidden { token.pins.isPresented = isPresented } }
+                let result = try token.perform(operation, &card)
+                token.pins.noteUse(at: now())
+                return result
+            }
+        } catch  where error.code == .pinRequired && keepsPIN {
+            return try perform(operation, withKeptPINAt: insertion, notice, after: error)
+        }
+    }
+
+    private func needsPermission(for operation: TokenOperation, _ pins: PINSession) -> Bool {
+        asksForPermission && !operation.isPermitted && pins.hasPIN(ofOthersThan: client)
+    }
+
+    /// Notes that this client has given the PIN.
+    private func noteGift(_ pins: inout PINSession) {
+        pins.noteUse(at: now())
+        pins.noteGift(of: client)
+    }
+
+    /// Performs the operation with the kept PIN, which the card may have forgotten. A PIN that is no longer right has been changed by
+    /// another program: a person is to be asked then.
+    ///
+    /// - Throws: ``TokenError`` `.permissionRequired` where a person has to allow it first.
+    private func perform(
+        _ operation: TokenOperation, withKeptPINAt insertion: TokenInsertion, _ notice: OperationNotice?,
+        after refusal: TokenError
+    ) throws(TokenError) -> Secret {
+        try perform(at: insertion) { (token, card) throws(TokenError) in
+            let policy = try token.inventory(.privateKey(operation.key), &card).objects.first?.key?.pinPolicy
+            guard let policy, !policy.isAlways else { throw refusal }
+            guard !needsPermission(for: operation, token.pins) else {
+                throw TokenError(
+                    .permissionRequired, "another program gave the PIN, and nobody has allowed this one to use it")
+            }
+            guard let pin = token.pins.keptPIN else { throw refusal }
             let end = notice?()
             defer { end?() }
-            return try token.perform(operation, &card)
+            do throws(TokenError) {
+                let result = try token.perform(operation, presenting: pin, lastTry: .keep, &card)
+                token.pins.noteUse(at: now())
+                return result
+            } catch {
+                guard [.pinIncorrect, .pinKnownIncorrect, .pinBlocked, .pinLastTry].contains(error.code) else {
+                    throw error
+                }
+                token.pins.forgetPIN()
+                throw refusal
+            }
         }
     }
 
@@ -182,7 +239,9 @@ extension TokenSlot: TokenBackend {
         try perform(at: insertion) { (token, card) throws(TokenError) in
             let end = notice?()
             defer { end?() }
-            return try token.perform(operation, presenting: pin, lastTry: lastTry, &card)
+            let result = try token.perform(operation, presenting: pin, lastTry: lastTry, &card)
+            if pin.origin != .presented { noteGift(&token.pins) }
+            return result
         }
     }
 }

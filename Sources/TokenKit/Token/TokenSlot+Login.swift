@@ -1,32 +1,48 @@
 public import SecureBytes
 internal import Synchronization
 
-// The login of this program, whose PIN is in the slot's ``PINSession``.
+// The login of this client, whose PIN is in the ``PINSession`` of the card.
 extension TokenSlot {
     public func beginLogin(with pin: borrowing PIN, at insertion: TokenInsertion) {
-        state.withLock { state in
-            if state.insertion == insertion, state.connection != nil { state.pins.beginLogin(with: pin) }
+        shared.state.withLock { state in
+            if state.insertion == insertion, state.connection != nil { state.pins.beginLogin(with: pin, of: client) }
         }
     }
 
-    public func refreshLogin() { state.withLock { $0.pins.refreshLogin() } }
+    public var hasKeptPIN: Bool {
+        guard keepsPIN else { return false }
+        return shared.state.withLockIfAvailable { state in
+            endOverduePIN(&state)
+            return state.connection?.isCardPresent == true && (state.pins.hasKeptPIN || state.pins.isPresented)
+        } ?? false
+    }
 
-    public func endLogin() { state.withLock { $0.pins.endLogin() } }
+    public func beginLoginWithKeptPIN(at insertion: TokenInsertion) -> Bool {
+        shared.state.withLock { state in
+            endOverduePIN(&state)
+            guard state.insertion == insertion, state.connection?.isCardPresent == true else { return false }
+            return state.pins.beginLoginWithKeptPIN(of: client)
+        }
+    }
+
+    public func refreshLogin() { shared.state.withLock { $0.pins.refreshLogin(of: client) } }
+
+    public func endLogin() { shared.state.withLock { $0.pins.endLogin(of: client) } }
 
     public var loginState: PINSession.LoginState? {
-        state.withLockIfAvailable { state in
+        shared.state.withLockIfAvailable { state in
             endOverduePIN(&state)
-            return state.pins.loginState
+            return state.pins.loginState(of: client)
         }
     }
 
-    public var loginPIN: PIN? { state.withLock { $0.pins.loginPIN } }
+    public var loginPIN: PIN? { shared.state.withLock { $0.pins.loginPIN(of: client) } }
 
     public func loginPIN(for key: TokenObjectID, at insertion: TokenInsertion) throws(TokenError) -> PIN {
         try perform(at: insertion) { (token, card) throws(TokenError) in
             // The policy as remembered, if possible: a card may forget the PIN after any command.
             let policy = try token.inventory(.privateKey(key), &card).objects.first?.key?.pinPolicy
-            return try token.pins.loginPIN(for: policy ?? .once)
+            return try token.pins.loginPIN(for: policy ?? .once, of: client)
         }
     }
 }

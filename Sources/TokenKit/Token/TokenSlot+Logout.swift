@@ -4,15 +4,15 @@ internal import Synchronization
 
 // Makes the card forget a presented PIN, on request or because the PIN's time is over.
 extension TokenSlot {
-    /// Ends the login, and makes the card that was there at `insertion` forget a presented PIN.
+    /// Ends the login of each client, and makes the card that was there at `insertion` forget a presented PIN.
     ///
     /// Where another program holds the card for longer than a second, the logout is performed later: before the card is next used
     /// here, and in any case once it is free, while this process runs and the card gives valid answers.
     ///
     /// - Throws: ``TokenError`` `.card(.inUse)` where the logout is pending; the refusal of a card that cannot forget the PIN.
     public func logOut(at insertion: TokenInsertion) throws(TokenError) {
-        state.withLock { state in
-            state.pins.endLogin()
+        shared.state.withLock { state in
+            state.pins.forgetPIN()
             state.logoutRefusal = nil
             if state.insertion == insertion, state.connection != nil { state.pins.logoutPending = true }
         }
@@ -41,14 +41,14 @@ extension TokenSlot {
     private func performPendingLogout(at insertion: TokenInsertion) throws(TokenError) {
         // Each transaction begins with a pending logout.
         try perform(at: insertion) { (_, _) throws(TokenError) in }
-        if let refusal = state.withLock({ $0.logoutRefusal }) { throw refusal }
+        if let refusal = shared.state.withLock({ $0.logoutRefusal }) { throw refusal }
     }
 
     private func performPendingLogoutLater(at insertion: TokenInsertion) {
         // A card that keeps failing is not asked for ever.
         let limit = 10
         var failures = 0
-        while failures < limit, state.withLock({ $0.pins.logoutPending && $0.insertion == insertion }) {
+        while failures < limit, shared.state.withLock({ $0.pins.logoutPending && $0.insertion == insertion }) {
             usleep(100_000)
             guard !isInUse else { continue }
             do throws(TokenError) {
@@ -57,7 +57,7 @@ extension TokenSlot {
                 if error.code != .card(.inUse) { failures += 1 }
             }
         }
-        state.withLock { state in
+        shared.state.withLock { state in
             if failures == limit, state.insertion == insertion { state.pins.logoutPending = false }
             if state.isLetGo { TokenSlot.drop(&state) }
         }
@@ -83,7 +83,7 @@ extension TokenSlot {
     func endOverduePIN(_ state: inout State) { state.pins.endTerm(at: now()) }
 
     func beginTerm(_ state: inout State) {
-        guard state.pins.beginTerm(until: pinTimeout().map { now() + $0 }) else { return }
+        guard state.pins.beginTerm(pinLimits(), at: now()) else { return }
         state.pins.isAwaited = PINSession.waitForEnd { [weak self] in
             self?.restOfPIN()
         } then: { [weak self] in
@@ -93,14 +93,14 @@ extension TokenSlot {
 
     /// The remaining time of the PIN; nil where it is no longer valid, or has no limit.
     private func restOfPIN() -> Duration? {
-        state.withLock { state in
+        shared.state.withLock { state in
             endOverduePIN(&state)
             return state.pins.rest(at: now())
         }
     }
 
     private func performPendingLogoutOfOverduePIN() {
-        performPendingLogoutLater(at: state.withLock { $0.insertion })
+        performPendingLogoutLater(at: shared.state.withLock { $0.insertion })
     }
 }
 

@@ -3,16 +3,17 @@ internal import Glibc
 public import SecureBytes
 internal import Synchronization
 
-/// The one owner of a reader and of the token in it.
+/// The one owner of a reader and of the token in it, as one client has it.
 ///
 /// Calls from several threads queue here, and each holds the card for one transaction. Only a reader or token with keys of its
-/// own asks a person for something during a call.
+/// own asks a person for something during a call. The slots of several clients may share the connection to the card, and its PIN
+/// (``init(sharing:waitsOnce:)``); each has waits and a login of its own.
 public final class TokenSlot: Sendable {
     /// The reader's name.
     public var name: String { reader.name }
 
     /// Whether another program held the card at the last look. Does not wait, and sends nothing.
-    public var isHeldElsewhere: Bool { state.withLockIfAvailable { $0.heldSince != nil } ?? false }
+    public var isHeldElsewhere: Bool { shared.state.withLockIfAvailable { $0.heldSince != nil } ?? false }
 
     /// The reader's state, and a count that shows an exchange of the card. Does not wait, and sends nothing.
     public var occupancy: ReaderOccupancy { reader.occupancy }
@@ -23,13 +24,20 @@ public final class TokenSlot: Sendable {
     private let drivers: [any TokenDriver]
     private let trace: (any CardTrace)?
     private let tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)?
-    /// The time for which a PIN that is presented now stays valid.
-    let pinTimeout: @Sendable () -> Duration?
+    /// The limits of the time for which a PIN that is presented now stays valid.
+    let pinLimits: @Sendable () -> PINLimits
     let now: @Sendable () -> ContinuousClock.Instant
     /// Whether a card is not waited for again after a wait in vain.
     private let waitsOnce: Bool
+    public let keepsPIN: Bool
+    /// Whether a client uses a PIN that another one gave only where a person has allowed it.
+    let asksForPermission: Bool
     private let cancellation = CardWait.Cancellation()
-    let state = Mutex(State())
+    let shared: Shared
+    /// The client among those that share the card.
+    let client: PINClient
+    /// The error of a wait in vain, for all further calls of the client.
+    private let givenUp = Mutex<TokenError?>(nil)
 
     struct State: ~Copyable {
         var connection: (any CardConnection)?
@@ -38,7 +46,9 @@ public final class TokenSlot: Sendable {
         var refusal: TokenError?
         var insertion = TokenInsertion(number: 0)
         /// Lent to the token for each transaction.
-        var pins = PINSession()
+        var pins: PINSession
+        /// The clients that have used the connection, and not released it.
+        var users: Set<PINClient> = []
         /// The reason why the card did not forget the PIN at the last logout; nil where it did.
         var logoutRefusal: TokenError?
         /// Whether the connection is kept only for a pending logout.
@@ -47,8 +57,8 @@ public final class TokenSlot: Sendable {
         var hasLostService = false
         /// Time at which another program was first seen to hold the card; nil where no program did at the last look.
         var heldSince: ContinuousClock.Instant?
-        /// The error of a wait in vain, for all further calls.
-        var givenUp: TokenError?
+
+        init(pins: PINSession) { self.pins = pins }
 
         /// The wait of a call that came at `arrival` and runs now. It includes the time for which callers before it waited for
         /// the same program in vain.
@@ -57,57 +67,59 @@ public final class TokenSlot: Sendable {
         }
     }
 
-    /// A notice that begins when a card is held elsewhere. The returned function ends it, and may be called more than
-    /// once.
-    public typealias WaitNotice = @Sendable (_ reader: String) -> @Sendable () -> Void
-
-    /// The notices of threads. A call waits on the thread of its caller.
-    private static let notices = Mutex<[pthread_t: WaitNotice]>([:])
-
-    /// Has a notice told where the present thread waits for a card during `body`.
-    public static func telling<Result, Failure>(
-        ofWaits notice: @escaping WaitNotice, _ body: () throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        let thread = pthread_self()
-        let former = notices.withLock { $0.updateValue(notice, forKey: thread) }
-        defer { notices.withLock { $0[thread] = former } }
-        return try body()
-    }
-
     /// - Parameters:
     ///   - drivers: asked in this order whether they know the card.
     ///   - trace: a listener for each command and answer.
-    ///   - pinTimeout: the time for which a PIN that is presented now stays valid; nil for as long as the card accepts it.
+    ///   - keepsPIN: whether an accepted PIN is kept, so that it is presented again for each client where the card wants it.
+    ///   - pinLimits: the limits of the time for which a PIN that is presented now stays valid.
     ///   - waitsOnce: whether a card that was held by another program, or silent, for a whole wait is not waited for again. A
     ///     command asks for the card in several places.
     ///   - tellOfBlockedPIN: called when the last try of a PIN was lost here.
     public convenience init(
         reader: any CardReader, drivers: [any TokenDriver], trace: (any CardTrace)? = nil, waitsOnce: Bool = false,
-        endingPINsAfter pinTimeout: @escaping @Sendable () -> Duration? = { nil },
+        keepingPIN keepsPIN: Bool = false, endingPINsAfter pinLimits: @escaping @Sendable () -> PINLimits = { .none },
         tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil
     ) {
         self.init(
             CryptokiSlotName(reader: reader.name), reader: reader, drivers: drivers, trace: trace,
-            waitsOnce: waitsOnce, endingPINsAfter: pinTimeout, tellingOfBlockedPINs: tellOfBlockedPIN)
+            waitsOnce: waitsOnce, keepingPIN: keepsPIN, endingPINsAfter: pinLimits,
+            tellingOfBlockedPINs: tellOfBlockedPIN)
     }
 
     /// Makes a slot with another name in PKCS #11 than that of its reader.
     package init(
         _ cryptokiName: CryptokiSlotName, reader: any CardReader, drivers: [any TokenDriver],
-        trace: (any CardTrace)? = nil, waitsOnce: Bool = false,
+        trace: (any CardTrace)? = nil, waitsOnce: Bool = false, keepingPIN keepsPIN: Bool = false,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
-        endingPINsAfter pinTimeout: @escaping @Sendable () -> Duration? = { nil },
+        endingPINsAfter pinLimits: @escaping @Sendable () -> PINLimits = { .none },
         tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil
     ) {
         self.cryptokiName = cryptokiName
         self.reader = reader
-        self.pinTimeout = pinTimeout
+        self.pinLimits = pinLimits
         self.now = now
         self.tellOfBlockedPIN = tellOfBlockedPIN
         self.drivers = drivers
         self.trace = trace
         self.waitsOnce = waitsOnce
+        self.keepsPIN = keepsPIN
+        asksForPermission = keepsPIN
+        shared = Shared(keepingPIN: keepsPIN)
+        client = shared.newClient()
     }
+
+    /// Makes the slot of another client, which has the card and its PIN in common with an existing slot.
+    package init(sharing other: TokenSlot, waitsOnce: Bool = false, askingForPermission asksForPermission: Bool = true)
+    {
+        (cryptokiName, reader, drivers, trace) = (other.cryptokiName, other.reader, other.drivers, other.trace)
+        (pinLimits, now, tellOfBlockedPIN) = (other.pinLimits, other.now, other.tellOfBlockedPIN)
+        (keepsPIN, shared) = (other.keepsPIN, other.shared)
+        self.asksForPermission = asksForPermission
+        self.waitsOnce = waitsOnce
+        client = shared.newClient()
+    }
+
+    deinit { release() }
 
     /// Whether the loss of a PIN's last try here is reported to other programs.
     public var tellsOfBlockedPINs: Bool { tellOfBlockedPIN != nil }
@@ -168,7 +180,7 @@ public final class TokenSlot: Sendable {
 
     /// Whether the card that was there at `insertion` still is. Nothing is sent to it.
     public func holds(_ insertion: TokenInsertion) -> Bool {
-        state.withLock { state in
+        shared.state.withLock { state in
             state.insertion == insertion && state.connection.map(\.isCardPresent) ?? false
         }
     }
@@ -176,11 +188,11 @@ public final class TokenSlot: Sendable {
     /// Whether a program uses the card at the moment, this one or another, and may do so for long. Does not wait, and
     /// sends nothing.
     public var isInUse: Bool {
-        state.withLockIfAvailable { $0.connection?.isHeldElsewhere ?? false } ?? true
+        shared.state.withLockIfAvailable { $0.connection?.isHeldElsewhere ?? false } ?? true
     }
 
     public func knownFacts(at insertion: TokenInsertion) -> KnownTokenFacts? {
-        let facts = state.withLockIfAvailable { state in
+        let facts = shared.state.withLockIfAvailable { state in
             state.insertion == insertion ? state.token.map { KnownTokenFacts($0) } : nil
         }
         return facts ?? nil
@@ -188,17 +200,17 @@ public final class TokenSlot: Sendable {
 
     /// The label of the token that was there at `insertion`, if it is known. Nothing is sent to the token.
     public func knownLabel(at insertion: TokenInsertion) -> String? {
-        state.withLock { $0.insertion == insertion ? $0.token?.knownLabel : nil }
+        shared.state.withLock { $0.insertion == insertion ? $0.token?.knownLabel : nil }
     }
 
     /// The rules for the PIN of the token that was there at `insertion`. Nothing is sent to the token.
     public func pinRules(at insertion: TokenInsertion) -> PINRules {
-        state.withLock { $0.insertion == insertion ? $0.token?.pinRules : nil } ?? PINRules()
+        shared.state.withLock { $0.insertion == insertion ? $0.token?.pinRules : nil } ?? PINRules()
     }
 
     /// The part of the token at `insertion` to read for objects with a `CKA_ID`; nil where no object can have it. Sends nothing.
     public func selection(ofCryptokiID id: [UInt8], at insertion: TokenInsertion) -> TokenSelection? {
-        state.withLock { state in
+        shared.state.withLock { state in
             guard state.insertion == insertion, let token = state.token else { return .all }
             return token.selection(ofCryptokiID: id)
         }
@@ -210,14 +222,14 @@ public final class TokenSlot: Sendable {
     public func checkFormat(
         of pin: borrowing PIN, as kind: PINKind, at insertion: TokenInsertion
     ) throws(TokenError) {
-        let token = state.withLock { $0.insertion == insertion ? $0.token : nil }
+        let token = shared.state.withLock { $0.insertion == insertion ? $0.token : nil }
         try token?.checkFormat(of: pin, as: kind)
     }
 
     /// Whether the PIN of the token that was there at `insertion` can be typed on the reader's own keys. No command is sent.
     public func takesTypedPIN(at insertion: TokenInsertion) -> Bool {
         let arrival = insertion.arrival ?? .now
-        return state.withLock { state in
+        return shared.state.withLock { state in
             guard state.insertion == insertion, let entry = state.token?.pinRules.entry else { return false }
             return state.connection?.takes(entry, state.wait(since: arrival, unless: cancellation)) ?? false
         }
@@ -226,21 +238,11 @@ public final class TokenSlot: Sendable {
     /// Cancels waits for other programs permanently, after which no card is connected to.
     public func endWaits() { cancellation.cancel() }
 
-    /// Releases the card, with a pending logout only after the logout.
-    ///
-    /// - Parameter resetting: whether the card is reset, so that it forgets a presented PIN.
-    public func disconnect(resetting: Bool) {
-        state.withLock { state in
-            state.isLetGo = state.pins.logoutPending && !resetting
-            if !state.isLetGo { TokenSlot.drop(&state, resetting: resetting) }
-        }
-    }
-
     /// Resets the card, so that it forgets a presented PIN, whichever program presented it.
     ///
     /// Objects that were listed before must be listed again.
     public func reset() throws(TokenError) {
-        try state.withLock { (state) throws(TokenError) in
+        try shared.state.withLock { (state) throws(TokenError) in
             _ = try connect(&state, CardWait(unless: cancellation))
             TokenSlot.drop(&state, resetting: true)
         }
@@ -253,8 +255,8 @@ public final class TokenSlot: Sendable {
         _ body: (inout any Token, inout CardTransaction, TokenInsertion) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         let arrival = arrival ?? .now
-        return try state.withLock { (state) throws(TokenError) in
-            if let givenUp = state.givenUp { throw givenUp }
+        return try shared.state.withLock { (state) throws(TokenError) in
+            if let givenUp = givenUp.withLock(\.self) { throw givenUp }
             let wait = state.wait(since: arrival, unless: cancellation)
             let beginning = now()
             do throws(TokenError) {
@@ -265,7 +267,7 @@ public final class TokenSlot: Sendable {
                 state.heldSince = error.code == .card(.inUse) ? state.heldSince ?? wait.start : nil
                 if error.code == .card(.serviceUnavailable), state.connection != nil { state.hasLostService = true }
                 if TokenSlot.endsConnection(error) { TokenSlot.drop(&state) }
-                if waitsOnce, isWaitInVain(error, since: beginning) { state.givenUp = error }
+                if waitsOnce, isWaitInVain(error, since: beginning) { givenUp.withLock { $0 = error } }
                 if error.hasBlockedPIN { tellOfBlockedPIN?(name) }
                 throw isRepetition && error.code == .card(.noCard) ? takenOut : error
             }
@@ -278,7 +280,7 @@ public final class TokenSlot: Sendable {
     ) throws(TokenError) -> Result {
         if let expected, state.connection == nil || state.insertion != expected { throw TokenSlot.exchanged }
         if expected == nil { state.isLetGo = false }
-        let endNotice = TokenSlot.notices.withLock { $0[pthread_self()] }?(name)
+        let endNotice = TokenSlot.noticeOfThread?(name)
         defer { endNotice?() }
         let connection = try connect(&state, wait)
         endOverduePIN(&state)
@@ -302,12 +304,16 @@ public final class TokenSlot: Sendable {
     }
 
     private func connect(_ state: inout State, _ wait: CardWait) throws(TokenError) -> any CardConnection {
-        if let connection = state.connection { return connection }
+        if let connection = state.connection {
+            state.users.insert(client)
+            return connection
+        }
         guard !wait.isCancelled else {
             throw TokenError(.card(.cancelled), "the program has closed its connections to cards")
         }
         let connection = try reach(&state, wait)
         state.connection = connection
+        state.users = [client]
         state.insertion = TokenInsertion(number: state.insertion.number + 1)
         return connection
     }
@@ -365,6 +371,7 @@ public final class TokenSlot: Sendable {
         state.token = nil
         state.refusal = nil
         state.pins = state.pins.withoutCard()
+        state.users = []
         state.isLetGo = false
     }
 

@@ -70,7 +70,7 @@ import Testing
 }
 
 /// A server that demands a certificate of the card's authority, and prints the client's.
-private struct DemandingServer {
+struct DemandingServer {
     let engine: EngineCard
     let service: ConsumerService
     let port: Int
@@ -78,8 +78,9 @@ private struct DemandingServer {
     /// The server's certificate, which clients have to trust.
     let certificate: String
 
-    init(_ kind: KeyKind) throws {
-        let engine = try EngineCard(["9A": kind, "9C": kind])
+    init(_ kind: KeyKind) throws { try self.init(EngineCard(["9A": kind, "9C": kind])) }
+
+    init(_ engine: EngineCard) throws {
         let card = engine.card
         let (certificate, key) = (card.path("server.pem"), card.path("server.key"))
         try card.succeed([

@@ -10,8 +10,12 @@ final class OpenSSHCard: Sendable {
     /// Keys at 9A and 9C, "9A.pub" and "9C.pub" their public halves.
     ///
     /// - Parameter answer: The answer of the program that is asked for the PIN.
-    init(_ kind: KeyKind, signing: KeyKind? = nil, answer: String = ConsumerCard.pin) throws {
-        card = try ConsumerCard(["9A": kind, "9C": signing ?? kind])
+    convenience init(_ kind: KeyKind, signing: KeyKind? = nil, answer: String = ConsumerCard.pin) throws {
+        try self.init(ConsumerCard(["9A": kind, "9C": signing ?? kind]), answer: answer)
+    }
+
+    init(_ card: ConsumerCard, answer: String = ConsumerCard.pin) throws {
+        self.card = card
         try card.folder.writeProgram("askpass", "echo \"$1\" >>'\(card.path("asked"))'; echo \(answer)")
         let keys = try card.output(of: ["ssh-keygen", "-D", ConsumerCard.module]).split(separator: "\n")
         try #require(keys.count == 2, "\(keys)")

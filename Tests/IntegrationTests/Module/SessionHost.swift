@@ -4,11 +4,14 @@ import Testing
 
 /// The shared host of a session, with the folders of a test.
 struct SessionHost: Sendable {
-    private let folder: TemporaryFolder
+    private let runtime: String
     private let environment: [String: String]
 
-    init(in folder: TemporaryFolder, _ environment: [String: String]) {
-        (self.folder, self.environment) = (folder, environment)
+    init(in folder: TemporaryFolder, _ environment: [String: String]) { self.init(at: folder.path, environment) }
+
+    /// - Parameter runtime: the folder for sockets.
+    init(at runtime: String, _ environment: [String: String]) {
+        (self.runtime, self.environment) = (runtime, environment)
     }
 
     private func tokenctl(_ arguments: String...) throws -> ProgramResult {
@@ -35,7 +38,7 @@ struct SessionHost: Sendable {
     }
 
     /// The path of the host's socket.
-    var socket: String { folder.path("tokenkit/host") }
+    var socket: String { runtime + "/tokenkit/host" }
 
     /// The number of hosts that programs of the test have started for themselves.
     var privateHosts: Int {
@@ -43,7 +46,7 @@ struct SessionHost: Sendable {
         return processes.count { process in
             guard process.allSatisfy(\.isNumber), let words = text("/proc/\(process)/cmdline") else { return false }
             return words.contains("tokenkitd\0--private")
-                && text("/proc/\(process)/environ")?.contains("HOME=\(folder.path)\0") == true
+                && text("/proc/\(process)/environ")?.contains("HOME=\(environment["HOME"] ?? "")\0") == true
         }
     }
 

@@ -107,7 +107,7 @@ struct ServiceStage {
     init(
         _ route: ServiceRoute, _ testCard: TestCard = TestCard(), otherCards: [TestCard] = [],
         person: TypesInTurn = TypesInTurn(),
-        clientPerson: TypesInTurn = TypesInTurn()
+        clientPerson: TypesInTurn = TypesInTurn(), cards: SharedCards? = nil
     ) throws {
         let user = try TestUser()
         (login, work) = (try user.create("login"), try user.create("work"))
@@ -116,14 +116,31 @@ struct ServiceStage {
         let card = try testCard.make()
         let reader = VirtualReader(name: "Desk Reader", card: card)
         let others = try otherCards.enumerated().map { VirtualReader(name: "Reader \($0)", card: try $1.make()) }
-        let process = ProcessKeychains(
-            user.preferences,
-            drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)] },
-            readers: { [reader] + others })
+        let process = ServiceStage.process(of: user, [reader] + others, cards)
         for keychain in [login, work] { process.adopt(keychain) }
         host = Host(process, accessGroups: .all, prompter: person)
         service = try route.service(of: host, asking: clientPerson)
         (self.user, self.card, self.reader, self.person, self.clientPerson) = (user, card, reader, person, clientPerson)
+    }
+
+    private static func process(
+        of user: TestUser, _ readers: [VirtualReader], _ cards: SharedCards?
+    ) -> ProcessKeychains {
+        ProcessKeychains(
+            user.preferences, sharedCards: cards,
+            drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)] },
+            readers: { readers })
+    }
+
+    /// Another client of the host, with the same card and settings.
+    ///
+    /// - Parameter cards: the cards that the clients of the host share.
+    init(_ route: ServiceRoute, of other: ServiceStage, person: TypesInTurn = TypesInTurn(), cards: SharedCards?) throws
+    {
+        (user, login, work, card) = (other.user, other.login, other.work, other.card)
+        (reader, self.person, clientPerson) = (other.reader, person, TypesInTurn())
+        host = Host(ServiceStage.process(of: user, [reader], cards), accessGroups: .all, prompter: person)
+        service = try route.service(of: host, asking: clientPerson)
     }
 
     var token: KeychainIdentifier {

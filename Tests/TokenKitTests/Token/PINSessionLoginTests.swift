@@ -10,7 +10,7 @@ import Testing
     private func session(_ pin: borrowing PIN = PIN("123456"), until end: Duration? = nil) -> PINSession {
         var session = PINSession()
         session.accepted(pin, as: .pin)
-        _ = session.beginTerm(until: end.map { Self.start + $0 })
+        _ = session.beginTerm(PINLimits(total: end), at: Self.start)
         session.beginLogin(with: pin)
         return session
     }
@@ -25,7 +25,7 @@ import Testing
     }
 
     private func hasPIN(_ session: PINSession) -> Bool {
-        let pin = session.loginPIN
+        let pin = session.loginPIN()
         return pin != nil
     }
 
@@ -34,7 +34,7 @@ import Testing
     @Test func itIsGivenForKeysThatAskOnceAsOftenAsTheyWantIt() throws {
         var session = session()
         for _ in 1...3 { #expect(try given(&session, for: .once) == digits) }
-        #expect(session.loginState == .lasting)
+        #expect(session.loginState() == .lasting)
     }
 
     @Test(arguments: [PINPolicy.always, .other(7)]) func itIsGivenOnceForKeysThatWantItEachTime(policy: PINPolicy)
@@ -53,9 +53,9 @@ import Testing
         #expect(throws: TokenError(.pinRequired, "")) { try given(&session, for: .always) }
         session.refreshLogin()
         #expect(try origin(&session) == .presented)
-        #expect(session.loginState == .lasting)
+        #expect(session.loginState() == .lasting)
         #expect(throws: TokenError(.pinRequired, "")) { try given(&session, for: .once) }
-        #expect(session.loginState == .none, "the card has forgotten it")
+        #expect(session.loginState() == .none, "the card has forgotten it")
     }
 
     @Test func aNewPINTakesItsPlace() throws {
@@ -69,19 +69,19 @@ import Testing
     @Test func theEndOfItsTermEndsTheLogin() throws {
         var session = session(until: .seconds(10))
         session.endTerm(at: Self.start + .seconds(9))
-        #expect(session.loginState == .lasting)
+        #expect(session.loginState() == .lasting)
         session.endTerm(at: Self.start + .seconds(10))
-        #expect(session.loginState == .timedOut)
+        #expect(session.loginState() == .timedOut)
         #expect(!hasPIN(session))
         #expect(throws: TokenError(.pinRequired, "")) { try given(&session, for: .once) }
     }
 
     @Test func itEndsWithTheCardAndWithTheLogin() {
         var session = session()
-        #expect(session.withoutCard().loginState == .none)
+        #expect(session.withoutCard().loginState() == .none)
         // A reset by another program does not end the login: the PIN is presented again.
         session.forgetPresented()
-        #expect(session.loginState == .lasting)
+        #expect(session.loginState() == .lasting)
         session.endLogin()
         #expect(!hasPIN(session))
     }

@@ -257,7 +257,10 @@ extension PINSession {
     private var session = PINSession(after: [.accepted("123456")])
 
     /// - Parameter seconds: the time after the start, as in all functions here.
-    private func begin(until seconds: Int?) -> Bool { session.beginTerm(until: seconds.map { start + .seconds($0) }) }
+    private func begin(until seconds: Int?, unused: Int? = nil) -> Bool {
+        session.beginTerm(
+            PINLimits(total: seconds.map { .seconds($0) }, unused: unused.map { .seconds($0) }), at: start)
+    }
     private func end(at seconds: Int) -> Bool { session.endTerm(at: start + .seconds(seconds)) }
     private func rest(at seconds: Int) -> Duration? { session.rest(at: start + .seconds(seconds)) }
 
@@ -284,6 +287,23 @@ extension PINSession {
         #expect(!session.logoutPending)
         #expect(!session.isPresented)
         #expect(rest(at: 0) == nil)
+    }
+
+    @Test func aPINThatIsNotUsedIsOverEarlierAndOneThatIsUsedLastsToTheEnd() {
+        #expect(begin(until: 300, unused: 100))
+        #expect(rest(at: 40) == .seconds(60))
+        #expect(!end(at: 99))
+        session.noteUse(at: start + .seconds(99))
+        #expect(rest(at: 100) == .seconds(99))
+        #expect(!end(at: 198))
+        session.noteUse(at: start + .seconds(198))
+        session.noteUse(at: start + .seconds(297))
+        #expect(rest(at: 299) == .seconds(1))
+        #expect(end(at: 300))
+        session.loggedOut()
+        session.take(.accepted("123456"))
+        #expect(!begin(until: nil, unused: 100), "the thread of the first term waits for this one too")
+        #expect(end(at: 100))
     }
 
     @Test func withoutAnEndAPINCountsForAsLongAsTheCardIsIn() {

@@ -16,7 +16,7 @@ import TokenKit
         TokenSlot(
             CryptokiSlotName(reader: "Reader"), reader: PreparedReader(.success(connection ?? self.connection)),
             drivers: [card],
-            now: { [time] in time.now }, endingPINsAfter: { timeout })
+            now: { [time] in time.now }, endingPINsAfter: { PINLimits(total: timeout) })
     }
 
     private func present(in slot: TokenSlot) throws {
@@ -118,7 +118,8 @@ import TokenKit
 
     @Test func theCardForgetsItInTimeThoughNobodyUsesIt() throws {
         let slot = TokenSlot(
-            reader: PreparedReader(.success(connection)), drivers: [card], endingPINsAfter: { .milliseconds(50) })
+            reader: PreparedReader(.success(connection)), drivers: [card],
+            endingPINsAfter: { PINLimits(total: .milliseconds(50)) })
         try present(in: slot)
         #expect(eventually { card.logouts == 1 })
         #expect(loginState(of: slot) == .timedOut)
@@ -126,7 +127,8 @@ import TokenKit
 
     @Test func aSlotThatNobodyHasAnyMoreIsNotKeptForItsPIN() throws {
         var kept: TokenSlot? = TokenSlot(
-            reader: PreparedReader(.success(connection)), drivers: [card], endingPINsAfter: { .seconds(2) })
+            reader: PreparedReader(.success(connection)), drivers: [card],
+            endingPINsAfter: { PINLimits(total: .seconds(2)) })
         weak let slot = kept
         try present(in: #require(kept))
         kept = nil

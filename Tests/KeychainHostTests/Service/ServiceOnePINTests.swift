@@ -1,0 +1,94 @@
+import HostAPI
+import KeychainModel
+import SecureBytes
+import TestSupport
+import Testing
+import VirtualCard
+
+@testable import KeychainHost
+
+/// A card's PIN that one client of a host has given counts for the host's other clients.
+@Suite struct ServiceOnePINTests {
+    private let cards = SharedCards()
+    private static let hosts = RequestContext(questions: .byHost)
+
+    @Test(arguments: ServiceRoute.allCases)
+    func whatOneClientTypedASecondSignsWith(_ route: ServiceRoute) throws {
+        let first = try ServiceStage(route, person: TypesInTurn("123456"), cards: cards)
+        #expect(try first.isSignature(first.sign(.authentication, Self.hosts)))
+        let second = try ServiceStage(route, of: first, cards: cards)
+        #expect(try second.isSignature(second.sign(.authentication, RequestContext(questions: .never))))
+        #expect(first.person.requests.count == 1)
+        #expect(second.person.requests.isEmpty)
+        #expect(first.pinsSent == 1)
+    }
+
+    @Test(arguments: ServiceRoute.allCases)
+    func aCardThatWasResetIsGivenThePINAgainAndNobodyIsAsked(_ route: ServiceRoute) throws {
+        let first = try ServiceStage(route, person: TypesInTurn("123456"), cards: cards)
+        _ = try first.sign(.authentication, Self.hosts)
+        let second = try ServiceStage(route, of: first, cards: cards)
+        first.reader.resetByAnotherClient()
+        #expect(try second.isSignature(second.sign(.authentication, Self.hosts)))
+        #expect(first.pinsSent == 2)
+        #expect(second.person.requests.isEmpty)
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func aKeyThatAsksEachTimeAsksEachClient(_ route: ServiceRoute) throws {
+        let first = try ServiceStage(route, person: TypesInTurn("123456", "123456"), cards: cards)
+        let second = try ServiceStage(route, of: first, person: TypesInTurn("123456"), cards: cards)
+        for _ in 1...2 { _ = try first.sign(.signature, Self.hosts) }
+        _ = try second.sign(.signature, Self.hosts)
+        #expect(first.person.requests.count == 2)
+        #expect(second.person.requests.count == 1)
+        #expect(throws: KeychainError(.interactionNotAllowed)) {
+            try second.sign(.signature, RequestContext(questions: .never))
+        }
+    }
+
+    /// Another tool has changed the PIN: the kept one costs one try, and a person is asked.
+    @Test func aPINThatWasChangedElsewhereIsAskedForAfterOneTry() throws {
+        let first = try ServiceStage(.call, person: TypesInTurn("123456"), cards: cards)
+        _ = try first.sign(.authentication, Self.hosts)
+        let own = try ServiceStage(.call, of: first, cards: nil)
+        try own.host.changePIN(
+            of: "Desk Reader", from: SharedSecret(.of("123456")), to: SharedSecret(.of("654321")), RequestContext())
+        first.reader.resetByAnotherClient()
+        first.reader.clearLog()
+        let second = try ServiceStage(.call, of: first, person: TypesInTurn("654321"), cards: cards)
+        #expect(try second.isSignature(second.sign(.authentication, Self.hosts)))
+        #expect(second.person.requests.count == 1)
+        #expect(first.pinsSent == 2)
+        #expect(try first.isSignature(first.sign(.authentication, Self.hosts)))
+        #expect(first.pinsSent == 2)
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func aLockOfTheCardEndsThePINOfAllClients(_ route: ServiceRoute) throws {
+        let first = try ServiceStage(route, person: TypesInTurn("123456"), cards: cards)
+        _ = try first.sign(.authentication, Self.hosts)
+        let second = try ServiceStage(route, of: first, person: TypesInTurn("123456"), cards: cards)
+        #expect(try second.service.lock(second.token, RequestContext()).isEmpty)
+        #expect(!cards.keepPINs())
+        #expect(throws: KeychainError(.interactionNotAllowed)) {
+            try first.sign(.authentication, RequestContext(questions: .never))
+        }
+        #expect(try second.isSignature(second.sign(.authentication, Self.hosts)))
+    }
+
+    /// A given PIN is an answer to be checked, also where another client's counts.
+    @Test func aGivenPINIsCheckedWhereTheCardIsUnlockedToo() throws {
+        let first = try ServiceStage(.call, person: TypesInTurn("123456"), cards: cards)
+        _ = try first.sign(.authentication, Self.hosts)
+        let second = try ServiceStage(.call, of: first, cards: cards)
+        func unlock(_ pin: String) throws {
+            try second.service.unlock(
+                second.token, for: nil, RequestContext(questions: .never, credentials: [.init(.pin, .of(pin))]))
+        }
+        first.reader.clearLog()
+        try unlock("123456")
+        #expect(first.pinsSent == 0)
+        #expect(throws: KeychainError(.authFailed)) { try unlock("654321") }
+        #expect(first.pinsSent == 1)
+        #expect(try first.isSignature(first.sign(.authentication, RequestContext(questions: .never))))
+    }
+}
