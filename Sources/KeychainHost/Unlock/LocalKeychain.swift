@@ -34,11 +34,15 @@ public final class LocalKeychain: Sendable {
         identifier = opened.identifier
         isReadOnly = try opened.isReadOnly
         state = KeychainState(opened, isReadOnly: isReadOnly)
+        OpenKeychains.add(self)
     }
 
     // Ends the timer, so that the release of the last reference closes the file: the timer's thread might do so too
     // late, after the end of the process.
-    deinit { timer.end() }
+    deinit {
+        OpenKeychains.remove(self)
+        timer.end()
+    }
 
     /// Creates a keychain and opens it unlocked.
     ///

@@ -123,6 +123,19 @@ final class Told: Sendable {
         }
     }
 
+    @Test func theLockOfAllKeychainsIsToldOnceForThoseWhoHadTheKeyFromTheSession() throws {
+        let other = try LocalKeychain.open(keychain.path)
+        try watching {
+            guard try isShared(keychain, seconds: 100) else { return }
+            #expect(try other.unlockFromSession())
+            user.preferences.lockKeychains { $0.path == keychain.path }
+            #expect(keychain.isLocked && other.isLocked)
+            try keychain.unlock(password: .of("p"))
+            #expect(told.wait(for: 1) { $0.kind == .unlock }.count == 1)
+            #expect(told.all.map(\.kind) == [.lock, .unlock])
+        }
+    }
+
     @Test func anotherSearchListAndDefaultAreTold() throws {
         try watching {
             try user.preferences.setSearchList([keychain.path, "/nowhere"])
