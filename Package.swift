@@ -67,6 +67,8 @@ let package = Package(
         .target(name: "COpenSSL", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CZlib", linkerSettings: [.linkedLibrary("z")]),
         .target(name: "CLinux"),
+        // Linked with nothing: libsystemd is loaded when it is needed.
+        .target(name: "CSystemd"),
         // The start of the host's process, by the libraries that programs load.
         .target(name: "CHostStart"),
         .target(name: "CCryptoki"),
@@ -122,6 +124,8 @@ let package = Package(
                 "CLinux", "Platform",
             ],
             swiftSettings: strict),
+        // The login sessions of the user, for the session's host.
+        .target(name: "LoginSessions", dependencies: ["CSystemd", "Platform"], swiftSettings: strict),
         .target(
             name: "StandardDrivers",
             dependencies: ["CryptokiNames", "KeychainHost", "PIVDriver", "PKCS11Driver", "Platform", "TokenKit"],
@@ -185,8 +189,8 @@ let package = Package(
         .executableTarget(
             name: "tokenkitd",
             dependencies: [
-                "CCryptoki", "HostAPI", "HostServer", "KeychainHost", "KeychainModel", "PKCS11Bridge", "PKCS11Driver",
-                "Platform", "Prompters", "StandardDrivers", "TokenKit", "Wire",
+                "CCryptoki", "HostAPI", "HostServer", "KeychainHost", "KeychainModel", "LoginSessions", "PKCS11Bridge",
+                "PKCS11Driver", "Platform", "Prompters", "StandardDrivers", "TokenKit", "Wire",
             ],
             exclude: ["systemd"],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
@@ -269,6 +273,12 @@ let package = Package(
                 "TestSupport",
                 "KeychainWriter", "Platform", "TokenKit",
             ],
+            swiftSettings: test),
+        // A stand-in for systemd-logind, which would take over the machine.
+        .executableTarget(
+            name: "LogindStandIn", path: "Tests/LogindStandIn", linkerSettings: [.linkedLibrary("systemd")]),
+        .testTarget(
+            name: "LoginSessionsTests", dependencies: ["LogindStandIn", "LoginSessions", "TestSupport"],
             swiftSettings: test),
         .executableTarget(
             name: "MinimalExample", dependencies: ["HostConnection"], path: "Examples/Minimal",

@@ -50,7 +50,7 @@ public struct ChildProcess: Sendable {
     }
 
     /// A pipe that only the child it is given to inherits.
-    static func pipe() throws -> (read: FileHandle, write: FileHandle) {
+    public static func pipe() throws -> (read: FileHandle, write: FileHandle) {
         var ends: [Int32] = [-1, -1]
         let isOpen = spawning.withLock {
             Glibc.pipe(&ends) == 0 && ends.allSatisfy { fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }

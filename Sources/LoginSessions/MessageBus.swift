@@ -1,0 +1,71 @@
+internal import CSystemd
+internal import Glibc
+
+/// A connection to a message bus, for one thread. Wraps sd-bus(3).
+@safe
+struct MessageBus: ~Copyable {
+    private let systemd: UnsafePointer<csystemd>
+    private let bus: OpaquePointer
+
+    /// The microseconds in which an answer must come.
+    private static let patience: UInt64 = 5_000_000
+
+    private init(_ bus: OpaquePointer, _ systemd: UnsafePointer<csystemd>) {
+        unsafe (self.bus, self.systemd) = (bus, systemd)
+    }
+
+    /// Wraps sd_bus_start.
+    ///
+    /// - Parameter address: an address of the D-Bus specification, "Server Addresses".
+    static func connect(
+        to address: String, _ systemd: UnsafePointer<csystemd>
+    ) throws(BusError) -> MessageBus {
+        var created: OpaquePointer?
+        try BusError.check(unsafe systemd.pointee.bus_new(&created))
+        guard let created = unsafe created else { throw BusError(code: ENOMEM) }
+        let bus = unsafe MessageBus(created, systemd)
+        try BusError.check(unsafe systemd.pointee.bus_set_address(created, address))
+        try BusError.check(unsafe systemd.pointee.bus_set_bus_client(created, 1))
+        try BusError.check(unsafe systemd.pointee.bus_start(created))
+        return bus
+    }
+
+    deinit { _ = unsafe systemd.pointee.bus_close_unref(bus) }
+
+    /// What poll(2) is to wait for before ``next()`` finds something new.
+    var polled: pollfd {
+        pollfd(
+            fd: unsafe systemd.pointee.bus_get_fd(bus),
+            events: Int16(truncatingIfNeeded: unsafe systemd.pointee.bus_get_events(bus)), revents: 0)
+    }
+
+    /// The next message; nil once all that have come are read.
+    func next() throws(BusError) -> BusMessage? {
+        while true {
+            var message: OpaquePointer?
+            let result = try BusError.check(unsafe systemd.pointee.bus_process(bus, &message))
+            if let message = unsafe message { return unsafe BusMessage(message, systemd) }
+            if result == 0 { return nil }
+        }
+    }
+
+    /// Calls a method whose arguments are strings, and waits for its answer.
+    ///
+    /// - Parameter destination: the name of the program on the bus.
+    func call(
+        _ member: String, of interface: String, at path: String, on destination: String, _ arguments: [String] = []
+    ) throws(BusError) -> BusMessage {
+        var created: OpaquePointer?
+        try BusError.check(
+            unsafe systemd.pointee.bus_message_new_method_call(
+                bus, &created, destination, path, interface, member))
+        guard let created = unsafe created else { throw BusError(code: ENOMEM) }
+        let call = unsafe BusMessage(created, systemd)
+        for argument in arguments { try call.append(argument) }
+        var answer: OpaquePointer?
+        try BusError.check(unsafe systemd.pointee.bus_call(bus, created, MessageBus.patience, nil, &answer))
+        _ = consume call
+        guard let answer = unsafe answer else { throw BusError(code: EBADMSG) }
+        return unsafe BusMessage(answer, systemd)
+    }
+}
