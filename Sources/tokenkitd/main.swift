@@ -4,6 +4,7 @@ internal import Glibc
 internal import HostServer
 internal import KeychainHost
 internal import KeychainModel
+internal import LoginSessions
 internal import StandardDrivers
 internal import PKCS11Bridge
 internal import Platform
@@ -112,6 +113,7 @@ case []:
     let cards = SharedCards()
     let make = makeClients(cards, KnownCards(watch.insertion))
     if let socket = socketOfServiceManager() {
+        LoginWatch.start { lockEverything(cards, after: $0) }
         SharedHost(listener: socket, isNeeded: cards.keepPINs, make).serve(end: EndSignal.catch())
     } else {
         guard let runtime = Environment.variable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
@@ -119,7 +121,9 @@ case []:
         }
         // Descriptors that the shell left open are closed.
         for descriptor in handedIn..<Int32(clamping: min(descriptors, 4096)) { close(descriptor) }
-        SharedHost(listener: socketOfSession(runtime), isNeeded: cards.keepPINs, make).serve(end: EndSignal.catch()) {
+        let socket = socketOfSession(runtime)
+        LoginWatch.start { lockEverything(cards, after: $0) }
+        SharedHost(listener: socket, isNeeded: cards.keepPINs, make).serve(end: EndSignal.catch()) {
             HostSocket.remove(in: runtime)
         }
     }

@@ -1,0 +1,112 @@
+import Foundation
+import HostAPI
+import HostConnection
+import KeychainModel
+import SecureBytes
+import TestSupport
+import Testing
+
+/// The session's host, on a bus of the test's own with a stand-in for logind.
+@Suite struct LoginEventTests {
+    private let folder: TemporaryFolder
+    private let environment: [String: String]
+    private let bus: TestBus
+    private let logind: StandInLogind
+
+    private static let session = "/org/freedesktop/login1/session/_31"
+
+    init() throws {
+        folder = try TemporaryFolder()
+        environment = ModuleProgram.environment(in: folder).merging(["PCSCLITE_CSOCK_NAME": folder.path("none")]) { $1 }
+        try ModuleProgram.createKeychain(in: folder, environment)
+        bus = try TestBus(in: folder)
+        logind = try StandInLogind(on: bus)
+        try logind.perform("add \(Self.session) \(geteuid()) seat0 user 0")
+    }
+
+    /// Runs a command where the test's bus is the system's.
+    private func run(_ command: String...) throws -> ProgramResult {
+        let mounts = #"mount -t tmpfs tmpfs /run; mkdir /run/dbus; mount --bind "$0" /run/dbus; exec "$@""#
+        return try Program.run(
+            ["unshare"] + (geteuid() == 0 ? [] : ["--user", "--map-root-user"])
+                + ["--mount", "sh", "-euc", mounts, folder.path] + command, environment: environment)
+    }
+
+    /// A person who types the keychain's password.
+    private struct Person: Prompter {
+        let canAsk = true
+        let canAskAgain = true
+
+        func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+            var password = Array("open".utf8)
+            return Secret(consuming: &password)
+        }
+
+        func confirm(_ question: String) throws(KeychainError) -> Bool { false }
+    }
+
+    /// The host's clients, with the keychain unlocked in each.
+    private struct Clients {
+        let services: [any KeychainService]
+        let keychain: KeychainIdentifier
+        let context = RequestContext(questions: .byClient)
+
+        var areUnlocked: [Bool] {
+            get throws {
+                try services.map { try $0.keychain(keychain, context).keychain.status.contains(.unlocked) }
+            }
+        }
+    }
+
+    /// Runs `body` with two programs of the session's host, which watches the bus.
+    private func withClients(_ body: (Clients) throws -> Void) throws {
+        let started = try run(Program.command, "host", "start")
+        try #require(started.status == 0, "\(started)")
+        defer { SessionHost(in: folder, environment).stop() }
+        try #require(try eventually { try logind.delayCount == 1 })
+        let connections = try (0..<2).map { _ in
+            let client = SocketClient(
+                of: [.session(folder.path)], prompter: Person(),
+                environment: environment.map { Array("\($0)=\($1)".utf8) })
+            try client.connect()
+            return client
+        }
+        let services = connections.map(\.service)
+        let keychain = try #require(try services[0].keychains(RequestContext()).found.first)
+        let clients = Clients(services: services, keychain: keychain.identifier)
+        for service in services { try service.unlock(clients.keychain, clients.context) }
+        #expect(try clients.areUnlocked == [true, true])
+        try withExtendedLifetime(connections) { try body(clients) }
+    }
+
+    @Test(arguments: ["hint \(session) 1", "lock \(session)", "remove \(session)"])
+    func keychainsLockForAllProgramsWhenTheUserLeaves(event: String) throws {
+        try withClients { clients in
+            try logind.perform(event)
+            #expect(try eventually { try clients.areUnlocked == [false, false] })
+        }
+    }
+
+    @Test func aKeychainThatLocksOnSleepIsLockedBeforeTheMachineSleeps() throws {
+        try withClients { clients in
+            try logind.perform("sleep 1")
+            #expect(try eventually { try logind.delayCount == 0 })
+            #expect(try clients.areUnlocked == [true, true])
+            try logind.perform("sleep 0")
+            #expect(try eventually { try logind.delayCount == 1 })
+            try clients.services[0].configure(
+                clients.keychain, KeychainSettings(locksOnSleep: true), clients.context)
+            try logind.perform("sleep 1")
+            #expect(try eventually { try logind.delayCount == 0 })
+            #expect(try clients.areUnlocked == [false, false])
+        }
+    }
+
+    /// A host of one program ends with it.
+    @Test func aPrivateHostWatchesNothing() throws {
+        let result = try run(Program.command, "list-keychains")
+        #expect(result.status == 0, "\(result)")
+        _ = try logind.delayCount
+        #expect(logind.watcher == nil)
+    }
+}
