@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -69,11 +71,20 @@ int clinux_open_part(int folder, const char *name) {
     return descriptor < 0 ? -errno : descriptor;
 }
 
-int64_t clinux_birth(const char *path) {
+static int64_t birth(int folder, const char *path, int flags) {
     struct statx status;
-    if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &status) != 0) return -errno;
+    if (statx(folder, path, flags, STATX_BTIME, &status) != 0) return -errno;
     if (!(status.stx_mask & STATX_BTIME)) return -ENOTSUP;
     return status.stx_btime.tv_sec * INT64_C(1000000000) + status.stx_btime.tv_nsec;
+}
+
+int64_t clinux_birth(const char *path) { return birth(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW); }
+
+int64_t clinux_birth_of(int descriptor) { return birth(descriptor, "", AT_EMPTY_PATH); }
+
+int clinux_is_in_user_space(int descriptor) {
+    struct statfs system;
+    return fstatfs(descriptor, &system) != 0 || system.f_type == FUSE_SUPER_MAGIC;
 }
 
 int64_t clinux_file_time(void) {

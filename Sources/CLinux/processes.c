@@ -2,11 +2,18 @@
 #include "clinux.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+// The headers of Linux before 6.5 lack the option. Sparc and PA-RISC have numbers of their own for it.
+#if !defined(SO_PEERPIDFD) && !defined(__sparc__) && !defined(__hppa__)
+#define SO_PEERPIDFD 77
+#endif
 
 _Static_assert(POLLRDHUP == 0x2000, "POLLRDHUP is another number here");
 
@@ -34,6 +41,24 @@ int clinux_peer(int socket, int32_t *process, uint32_t *user) {
     *process = credentials.pid;
     *user = credentials.uid;
     return 0;
+}
+
+int clinux_peer_process(int socket) {
+#ifdef SO_PEERPIDFD
+    int descriptor = -1;
+    socklen_t size = sizeof descriptor;
+    return getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &descriptor, &size) == 0 ? descriptor : -errno;
+#else
+    (void)socket;
+    return -ENOPROTOOPT;
+#endif
+}
+
+int clinux_open_executable(int32_t process) {
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/exe", process);
+    int descriptor = open(path, O_PATH | O_CLOEXEC);
+    return descriptor < 0 ? -errno : descriptor;
 }
 
 int clinux_close_from(posix_spawn_file_actions_t *actions, int descriptor) {

@@ -3,11 +3,17 @@ internal import Glibc
 /// The executable file of a process, as the kernel tells it: `exe` of proc(5). The process has no influence on it.
 public enum Executable {
     /// The path of the file, or that it had before an upgrade replaced it; empty where it cannot be seen.
-    public static func path(of process: Int32) -> String {
+    public static func path(of process: Int32) -> String { path(link: link(of: process)) }
+
+    static func path(link: String) -> String {
+        link.hasSuffix(deletion) ? String(link.dropLast(deletion.count)) : link
+    }
+
+    /// The path with the kernel's mark of a deleted file, which may also be the end of a file's name.
+    static func link(of process: Int32) -> String {
         var target = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe readlink("/proc/\(process)/exe", &target, target.count)
-        let path = String(decoding: target.prefix(max(count, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
-        return path.hasSuffix(deletion) ? String(path.dropLast(deletion.count)) : path
+        return String(decoding: target.prefix(max(count, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
     /// The mark that the kernel appends to the path of a file that was deleted or replaced: proc(5).

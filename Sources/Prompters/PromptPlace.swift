@@ -68,20 +68,14 @@ public struct PromptPlace: Sendable {
         return ofPerson.merging(["PATH": Environment.standardPath]) { $1 }
     }
 
-    /// The controlling terminal of a process, by the device in proc(5)'s `stat`, field 7, and whether the process's group, field 5,
-    /// is the one in its foreground, field 8.
+    /// The controlling terminal of a process, and whether the process's group is the one in its foreground.
     static func terminal(of process: Int32) -> (path: String?, isInForeground: Bool) {
-        let descriptor = unsafe open("/proc/\(process)/stat", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return (nil, false) }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 1024)
-        let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
-        let text = String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
-        // The program's name, in brackets, may have anything in it.
-        guard let end = text.lastIndex(of: ")") else { return (nil, false) }
-        let fields = text[text.index(after: end)...].split(separator: " ")
-        guard fields.count > 5, let device = UInt32(fields[4]), device != 0 else { return (nil, false) }
-        return (path(major: device >> 8 & 0xFFF, minor: device & 0xFF | device >> 12 & 0xFFF00), fields[2] == fields[5])
+        guard let status = ProcessStatus(of: process), status.terminal != 0 else { return (nil, false) }
+        let device = status.terminal
+        return (
+            path(major: device >> 8 & 0xFFF, minor: device & 0xFF | device >> 12 & 0xFFF00),
+            status.group == status.foregroundGroup
+        )
     }
 
     /// The file of a terminal's device: Linux's list of allocated devices.

@@ -39,6 +39,13 @@ int clinux_open_part(int folder, const char *name);
 // negative where it is unknown.
 int64_t clinux_birth(const char *path);
 
+// The same for an open file: statx(2) with AT_EMPTY_PATH.
+int64_t clinux_birth_of(int descriptor);
+
+// fstatfs(2), which Swift's import of libc lacks: whether an open file is in a file system that a program provides, FUSE. Also 1 where
+// the system does not tell.
+int clinux_is_in_user_space(int descriptor);
+
 // CLOCK_REALTIME_COARSE, the clock of files' times: never later than the birth of a file that is made afterwards.
 int64_t clinux_file_time(void);
 
@@ -82,6 +89,14 @@ int clinux_close_from(posix_spawn_file_actions_t *actions, int descriptor);
 
 // pidfd_open(2), which glibc has since 2.36 only: a descriptor that is readable once the process has ended.
 int clinux_process(int32_t process);
+
+// SO_PEERPIDFD, which Linux has since 6.5: as clinux_process, for the process at the other end of a socket. That process cannot have
+// ended and left its number to another one. -ENOPROTOOPT on an older system.
+int clinux_peer_process(int socket);
+
+// open(2) with O_PATH, which Swift's import of libc lacks: the executable file of a process, through `exe` of proc(5). The descriptor
+// cannot be read. Returns the descriptor, or -errno.
+int clinux_open_executable(int32_t process);
 
 // SO_PEERCRED, unix(7): the process that connected the other end of a socket, or made the pair, and its user. 0 or -errno.
 int clinux_peer(int socket, int32_t *process, uint32_t *user);
