@@ -33,11 +33,13 @@ final class Client: Sendable {
 
     /// Serves the connections that come over the first one, until that or the client's process ends.
     ///
-    /// - Parameter process: a descriptor that is readable once the process has ended; negative for none.
-    func serve(_ first: FrameSocket, process: Int32) {
+    /// - Parameter process: the client's process. The connection alone does not show its end, since a child of it may hold the connection
+    ///   open. Nil where the process cannot be watched.
+    func serve(_ first: FrameSocket, process: ProcessHandle?) {
+        defer { withExtendedLifetime(process) {} }
         var watched = [
             pollfd(fd: first.descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: process, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: process?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
         ]
         while true {
             let count = unsafe poll(&watched, 2, -1)

@@ -1,4 +1,3 @@
-internal import Glibc
 package import HostAPI
 internal import KeychainHost
 package import KeychainModel
@@ -102,7 +101,7 @@ enum Greeting {
     static func serve(
         _ socket: FrameSocket, _ heartbeat: Heartbeat, _ make: ClientMaker, trace: TraceFile? = nil
     ) {
-        guard let peer = Peer(of: socket.descriptor), let frame = socket.receive(),
+        guard let peer = Peer(ofAccepted: socket.descriptor), let frame = socket.receive(),
             let hello = ClientHello(frame.header, frame.fields)
         else { return }
         if let version = hello.version {
@@ -118,10 +117,8 @@ enum Greeting {
         _ make: ClientMaker, trace: TraceFile? = nil
     ) {
         guard send(.served(version: version), to: socket) else { return }
-        let process = peer.watch()
-        defer { if process >= 0 { close(process) } }
         let isOfFace = if case .service = hello { true } else { false }
         Client(make.responder(for: hello, peer), heartbeat, trace: isOfFace ? trace : nil).serve(
-            socket, process: process)
+            socket, process: peer.handle)
     }
 }

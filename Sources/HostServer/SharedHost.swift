@@ -83,7 +83,7 @@ package final class SharedHost: Sendable {
         }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         let socket = FrameSocket(descriptor)
-        guard let peer = Peer(of: descriptor) else { return }
+        guard let peer = Peer(ofAccepted: descriptor) else { return }
         var greeting = PendingGreeting(socket, peer)
         switch greeting.read() {
         case .complete(let hello): admit(greeting, hello)
