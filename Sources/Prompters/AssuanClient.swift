@@ -19,6 +19,10 @@ final class AssuanClient {
     /// Whether the program had the last answer typed twice, which its status line `PIN_REPEATED` says.
     private(set) var hasRepeated = false
 
+    /// Whether the last question was declined by the button of `SETNOTOK`, or by the only other one of some programs. Closing the window,
+    /// the button of `SETCANCEL`, and the end of the time do not count.
+    private(set) var hasDeclined = false
+
     /// Starts the program and waits for its greeting.
     ///
     /// - Parameters:
@@ -54,13 +58,24 @@ final class AssuanClient {
     func begin(_ name: String) throws(KeychainError) { try child.write(Array(name.utf8) + [0x0A]) }
 
     /// Sends a command whose answer carries no data. Its argument is shown as one line, without control characters.
-    func command(_ name: String, _ argument: String) throws(KeychainError) {
-        try child.write(AssuanClient.line(name, DisplayText.line(argument)))
+    func command(_ name: String, _ argument: String) throws(KeychainError) { try command(name, lines: [argument]) }
+
+    /// Sends a command whose answer carries no data. Its argument is shown in these lines, without control characters.
+    func command(_ name: String, lines: [String]) throws(KeychainError) {
+        try child.write(AssuanClient.line(name, lines.map(DisplayText.line).joined(separator: "\n")))
         _ = try answer(within: patience)
+    }
+
+    /// Sends a command whose answer is a text.
+    func text(_ name: String) throws(KeychainError) -> String {
+        try begin(name)
+        let data = try answer(within: patience)
+        return String(decoding: Array(copying: data.bytes), as: UTF8.self)
     }
 
     /// Sends a command that a person answers with yes or no, for however long that takes.
     func question(_ name: String) throws(KeychainError) {
+        hasDeclined = false
         try begin(name)
         _ = try answer(within: nil)
     }
@@ -79,7 +94,9 @@ final class AssuanClient {
                 let line = try child.readLine(limit: AssuanClient.maximumLineLength, within: milliseconds)
                 switch AssuanLine(line.bytes) {
                 case .ok: return
-                case .error(let number): throw AssuanClient.error(number)
+                case .error(let number):
+                    hasDeclined = number & 0xFFFF == AssuanClient.notConfirmed
+                    throw AssuanClient.error(number)
                 case .data: try AssuanClient.decode(line.bytes, into: &data)
                 // There is no data here that a program could ask back for.
                 case .inquiry: try child.write(Array("CAN\n".utf8))
@@ -122,11 +139,14 @@ final class AssuanClient {
         return line + [0x0A]
     }
 
+    /// GPG_ERR_NOT_CONFIRMED
+    private static let notConfirmed: UInt32 = 114
+
     /// The keychain error of a GnuPG error, whose code is in the lower 16 bits and whose source is above.
     private static func error(_ number: UInt32) -> KeychainError {
         switch number & 0xFFFF {
         // Canceled, fully canceled, not confirmed, and no answer in time.
-        case 99, 198, 114, 62: .canceled
+        case 99, 198, notConfirmed, 62: .canceled
         default: KeychainError(.notAvailable, "the pinentry program failed with error \(number & 0xFFFF)")
         }
     }

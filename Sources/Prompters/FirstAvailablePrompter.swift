@@ -51,4 +51,13 @@ public struct FirstAvailablePrompter: Prompter {
         }
         return false
     }
+
+    public func decide(_ question: AccessQuestion) throws(KeychainError) -> AccessDecision {
+        for prompter in prompters where prompter.canAsk {
+            do throws(KeychainError) { return try prompter.decide(question) } catch {
+                guard error.code == .notAvailable else { throw error }
+            }
+        }
+        throw .cannotDecide(question)
+    }
 }

@@ -10,7 +10,7 @@ public struct PinentryPrompter: Prompter {
     private let place: PromptPlace
     private let trial = Trial()
     /// The time at which a question is given up; nil for never.
-    private var end: ContinuousClock.Instant?
+    private(set) var end: ContinuousClock.Instant?
 
     /// The time that the program may take for an answer that needs no person, in milliseconds.
     var patience: Int32 = 10_000
@@ -24,6 +24,10 @@ public struct PinentryPrompter: Prompter {
     }
 
     public func givingUp(at end: ContinuousClock.Instant) -> any Prompter {
+        limited(to: end)
+    }
+
+    func limited(to end: ContinuousClock.Instant) -> PinentryPrompter {
         var prompter = self
         prompter.end = end
         return prompter
@@ -98,7 +102,7 @@ public struct PinentryPrompter: Prompter {
     }
 
     /// Talks to the program. Restores the terminal when this returns, and when a signal ends the process meanwhile.
-    private func conversing<Result: ~Copyable>(
+    func conversing<Result: ~Copyable>(
         _ body: (AssuanClient) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
         let terminal = place.terminal.flatMap { TerminalState($0) }

@@ -40,6 +40,9 @@ final class Terminal {
         return String(decoding: line, as: UTF8.self)
     }
 
+    /// Discards the keys that were typed before. Wraps `tcflush`.
+    func discardTyped() { _ = tcflush(descriptor, TCIFLUSH) }
+
     /// Asks for a line that is not shown. Keys that were typed before the question are discarded.
     ///
     /// The terminal is restored when this returns, and when a signal ends the process meanwhile. Ctrl-C arrives as a

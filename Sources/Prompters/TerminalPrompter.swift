@@ -42,6 +42,23 @@ public struct TerminalPrompter: Prompter {
         return ["y", "Y", "yes"].contains(terminal.readLine(until: end))
     }
 
+    /// Keys that were typed before the question are discarded. Another answer than the offered ones is a denial.
+    ///
+    /// - Throws: `errSecNotAvailable` where there is no terminal.
+    public func decide(_ question: AccessQuestion) throws(KeychainError) -> AccessDecision {
+        guard let terminal = terminal() else { throw KeychainError(.notAvailable, "there is no terminal") }
+        for line in question.lines { terminal.writeLine(line) }
+        terminal.discardTyped()
+        terminal.write(
+            question.offersAlways ? "Allow once (o), always (a), or deny (d)? " : "Allow once (o), or deny (d)? ")
+        let patience = ContinuousClock.now + question.patience
+        switch terminal.readLine(until: end.map { min($0, patience) } ?? patience).lowercased() {
+        case "o", "once": return .allowOnce
+        case "a" where question.offersAlways, "always" where question.offersAlways: return .allowAlways
+        default: return .deny
+        }
+    }
+
     public func tell(_ message: String) {
         terminal()?.writeLine(message)
     }

@@ -1,7 +1,7 @@
 // Asks through a prompter and prints each answer or error on a line, for tests that need a process with its own terminal
 // or environment.
 //
-//     PromptAsker terminal|nobody|pinentry:PROGRAM pin|newPIN|confirm|canAsk …
+//     PromptAsker terminal|nobody|pinentry:PROGRAM pin|newPIN|confirm|decide|decideOnce|canAsk …
 
 import Glibc
 import HostAPI
@@ -28,6 +28,11 @@ func hex(_ secret: borrowing Secret) -> String {
 func answer(_ question: String, _ prompter: any Prompter) throws(KeychainError) -> String {
     switch question {
     case "confirm": return try prompter.confirm("Really?") ? "yes" : "no"
+    case "decide", "decideOnce":
+        let program = AccessQuestion.Program(name: "mail\u{1B}[2J", path: "/usr/bin/mail")
+        let offersAlways = question == "decide"
+        return
+            "\(try prompter.decide(AccessQuestion(.sign, of: "login key", by: program, offersAlways: offersAlways)))"
     case "canAsk": return prompter.canAsk ? "yes" : "no"
     default:
         let purpose: PromptRequest.Purpose = question == "newPIN" ? .newPIN : .pin

@@ -1,4 +1,5 @@
 import Foundation
+import HostAPI
 import SecureBytes
 import TestSupport
 import Testing
@@ -97,8 +98,51 @@ import Testing
         #expect(try asker.finish().answers == [answer])
     }
 
+    @Test(arguments: [
+        ("o\n", "allowOnce"), ("once\n", "allowOnce"), ("O\n", "allowOnce"), ("a\n", "allowAlways"),
+        ("Always\n", "allowAlways"),
+        ("d\n", "deny"), ("\n", "deny"), ("y\n", "deny"), ("yes\n", "deny"), ("\u{4}", "deny"), ("oa\n", "deny"),
+    ])
+    func aProgramIsAllowedOrDenied(typed: String, decision: String) throws {
+        let terminal = try PseudoTerminal()
+        let asker = try AskerProcess(["terminal", "decide"], on: terminal)
+        try terminal.wait(for: "Program: mail\u{FFFD}[2J\r\nFile: /usr/bin/mail\r\n")
+        try terminal.wait(for: "Allow once (o), always (a), or deny (d)? ")
+        terminal.type(typed)
+        #expect(try asker.finish().answers == [decision])
+    }
+
+    @Test func whatWasTypedBeforeTheQuestionIsNoAnswer() throws {
+        let terminal = try PseudoTerminal()
+        terminal.type("a\n")
+        let asker = try AskerProcess(["terminal", "decide"], on: terminal)
+        try terminal.wait(for: "or deny (d)? ")
+        terminal.type("d\n")
+        #expect(try asker.finish().answers == ["deny"])
+    }
+
+    @Test func aTerminalWithoutAnAnswerDeniesInTime() throws {
+        let terminal = try PseudoTerminal()
+        let program = AccessQuestion.Program(name: "mail")
+        let prompter = TerminalPrompter(at: PromptPlace(terminal: terminal.path, variables: [:]))
+        let start = ContinuousClock.now
+        let question = AccessQuestion(.sign, of: "key", by: program, offersAlways: false, patience: .seconds(1))
+        #expect(try prompter.decide(question) == .deny)
+        #expect(ContinuousClock.now - start < .seconds(20))
+        try terminal.wait(for: "Allow once (o), or deny (d)? ")
+    }
+
+    @Test(arguments: [("a\n", "deny"), ("always\n", "deny"), ("o\n", "allowOnce")])
+    func alwaysIsNoAnswerWhereItIsNotOffered(typed: String, decision: String) throws {
+        let terminal = try PseudoTerminal()
+        let asker = try AskerProcess(["terminal", "decideOnce"], on: terminal)
+        try terminal.wait(for: "Allow once (o), or deny (d)? ")
+        terminal.type(typed)
+        #expect(try asker.finish().answers == [decision])
+    }
+
     @Test func withoutATerminalNobodyIsAsked() throws {
-        let asker = try AskerProcess(["terminal", "canAsk", "pin", "confirm"])
-        #expect(try asker.finish().answers == ["no", "error -25308", "no"])
+        let asker = try AskerProcess(["terminal", "canAsk", "pin", "confirm", "decide"])
+        #expect(try asker.finish().answers == ["no", "error -25308", "no", "error -25291"])
     }
 }

@@ -137,3 +137,37 @@ public struct BreaksWhenAsked: Prompter {
     public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret { throw KeychainError(.notAvailable) }
     public func confirm(_ question: String) throws(KeychainError) -> Bool { throw KeychainError(.notAvailable) }
 }
+
+/// A person who decides about programs in this order, and denies after that.
+public final class Decides: Prompter {
+    private struct State {
+        var decisions: ArraySlice<AccessDecision>
+        var questions: [AccessQuestion] = []
+    }
+
+    private let state: Mutex<State>
+    private let whileAsked: @Sendable (AccessQuestion) -> Void
+
+    /// - Parameter whileAsked: runs before each answer.
+    public init(_ decisions: AccessDecision..., whileAsked: @escaping @Sendable (AccessQuestion) -> Void = { _ in }) {
+        state = Mutex(State(decisions: decisions[...]))
+        self.whileAsked = whileAsked
+    }
+
+    public var questions: [AccessQuestion] { state.withLock { $0.questions } }
+
+    public var canAsk: Bool { true }
+    public var canAskAgain: Bool { true }
+
+    public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret { throw KeychainError(.userCanceled) }
+    public func confirm(_ question: String) throws(KeychainError) -> Bool { false }
+
+    public func decide(_ question: AccessQuestion) throws(KeychainError) -> AccessDecision {
+        let decision = state.withLock { state in
+            state.questions.append(question)
+            return state.decisions.popFirst() ?? .deny
+        }
+        whileAsked(question)
+        return decision
+    }
+}

@@ -1,7 +1,8 @@
 package import KeychainModel
 package import SecureBytes
 
-/// A prompter that leaves to another one what it does not do itself.
+/// A prompter that leaves to another one what it does not do itself. ``Prompter/decide(_:)`` is refused, and not left to the other one,
+/// which may ask the program that the question is about.
 package protocol ForwardingPrompter: Prompter {
     var prompter: any Prompter { get }
 }

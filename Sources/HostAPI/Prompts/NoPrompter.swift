@@ -23,5 +23,9 @@ public struct NoPrompter: Prompter {
         throw .cannotAsk(request, by: self, because: reason)
     }
 
+    public func decide(_ question: AccessQuestion) throws(KeychainError) -> AccessDecision {
+        throw .cannotDecide(question, because: reason)
+    }
+
     public func confirm(_ question: String) throws(KeychainError) -> Bool { false }
 }

@@ -24,6 +24,11 @@ public protocol Prompter: Sendable {
     /// Asks a yes-or-no question; one that cannot be answered counts as no.
     func confirm(_ question: String) throws(KeychainError) -> Bool
 
+    /// Asks a person whether a program may use a key or a secret. No answer in the question's time is a denial.
+    ///
+    /// - Throws: `errSecInteractionNotAllowed` where no person can be asked by the host itself: the program would be asked about itself.
+    func decide(_ question: AccessQuestion) throws(KeychainError) -> AccessDecision
+
     /// Whether a person may be there to agree or decline. Where not, a card is not asked for its tries.
     var canConfirm: Bool { get }
 
@@ -56,6 +61,11 @@ public protocol Prompter: Sendable {
 extension Prompter {
     /// Asks like ``ask(_:)``: the request tells a person which secret is meant.
     public func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret { try ask(request) }
+
+    /// Refuses: only a prompter that reaches a person by itself can decide.
+    public func decide(_ question: AccessQuestion) throws(KeychainError) -> AccessDecision {
+        throw .cannotDecide(question)
+    }
 
     /// False for a script or a file, which has the PIN itself.
     public var allowsPINPad: Bool { canAskAgain }
@@ -94,5 +104,14 @@ extension KeychainError {
         return KeychainError(
             .interactionNotAllowed, "\(request.sentence) is needed\(reason.map { ", but \($0)" } ?? "")",
             remedy: prompter.alternative)
+    }
+
+    /// The error of a use that a person has to allow, where no person can be asked.
+    package static func cannotDecide(_ question: AccessQuestion, because reason: String? = nil) -> KeychainError {
+        let reason = Environment.isUntrusted ? reasonOfMoreRights : reason ?? "nobody can be asked"
+        return KeychainError(
+            .interactionNotAllowed,
+            "'\(question.program.name)' may not yet \(question.use.wordsBeforeItem) '\(question.item)', and \(reason)",
+            remedy: "run it where a prompt can be shown, or have the program give the PIN or password itself")
     }
 }

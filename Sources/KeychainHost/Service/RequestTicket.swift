@@ -132,6 +132,10 @@ struct TicketPrompter: ForwardingPrompter {
         try checking { () throws(KeychainError) in try prompter.confirm(question) }
     }
 
+    func decide(_ question: AccessQuestion) throws(KeychainError) -> AccessDecision {
+        try checking { () throws(KeychainError) in try prompter.decide(question) }
+    }
+
     private func checking<Answer: ~Copyable>(
         _ ask: () throws(KeychainError) -> Answer
     ) throws(KeychainError) -> Answer {

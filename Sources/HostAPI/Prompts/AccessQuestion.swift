@@ -1,0 +1,133 @@
+internal import SecureBytes
+
+/// The question whether a program may use a key or a secret. The host asks it, by its own means: no client answers it for itself.
+public struct AccessQuestion: Sendable, Hashable {
+    public enum Use: Sendable, CaseIterable {
+        case sign, decrypt, agree, readPassword, change, delete, export
+    }
+
+    /// The program as people know it. Its texts are the program's own choice.
+    public struct Program: Sendable, Hashable {
+        public let name: String
+        public let path: String?
+        /// The script of an interpreter, as the program says.
+        public let script: String?
+        /// The sandbox or container that it runs in.
+        public let container: String?
+        /// The name of the program that started it.
+        public let starter: String?
+
+        public init(
+            name: String, path: String? = nil, script: String? = nil, container: String? = nil, starter: String? = nil
+        ) {
+            (self.name, self.path, self.script) = (name, path, script)
+            (self.container, self.starter) = (container, starter)
+        }
+    }
+
+    public let program: Program
+    public let use: Use
+    /// The name of the item.
+    public let item: String
+    /// What the use is for, a host or a file; nil where that is not known.
+    public let purpose: String?
+    /// Whether the answer may hold for ever.
+    public let offersAlways: Bool
+    /// Whether the program's file is another than when a person allowed its last use.
+    public let hasChanged: Bool
+    /// The time for an answer; no answer is a denial.
+    public let patience: Duration
+
+    public static let standardPatience: Duration = .seconds(60)
+
+    public init(
+        _ use: Use, of item: String, by program: Program, for purpose: String? = nil, offersAlways: Bool = true,
+        hasChanged: Bool = false, patience: Duration = standardPatience
+    ) {
+        (self.program, self.use, self.item, self.purpose) = (program, use, item, purpose)
+        (self.offersAlways, self.hasChanged, self.patience) = (offersAlways, hasChanged, patience)
+    }
+}
+
+/// A person's answer to an ``AccessQuestion``.
+public enum AccessDecision: Sendable, Hashable {
+    /// For this one use.
+    case allowOnce
+    /// For this use of this item by this program from now on.
+    case allowAlways
+    case deny
+}
+
+extension AccessQuestion {
+    /// The question in lines for a person.
+    ///
+    /// The first line has no text of the program or the item: Qt takes a text for HTML whose first line has a tag. Every other text has a
+    /// line of its own, without line breaks and of limited length, so that none can look like another line or push one out of sight.
+    package var lines: [String] {
+        let lines: [(String, String?, length: Int)] = [
+            ("Item", item, 90), ("Program", program.name, 60), ("File", program.path, 150),
+            ("Script, as the program says", program.script, 90), ("Runs in", program.container, 60),
+            ("Started by", program.starter, 40), ("For, as the program says", purpose, 90),
+        ]
+        let change = hasChanged ? ["Its file has changed since you last allowed it something."] : []
+        return ["A program wants to \(use.words)."] + change
+            + lines.compactMap { label, text, length in
+                text.map { "\(label): \(AccessQuestion.shortened($0, to: length))" }
+            }
+    }
+
+    /// A text in one line, with single spaces, of at most so many bytes as pinentry gets them. A long one loses its middle.
+    static func shortened(_ text: String, to length: Int) -> String {
+        let words = DisplayText.line(text).unicodeScalars.split { $0.properties.isWhitespace }
+        let scalars = Array(words.joined(separator: " ".unicodeScalars))
+        guard cost(scalars[...]) > length else { return String(scalars) }
+        var (start, end) = (scalars[..<0], scalars[scalars.endIndex...])
+        // The end of a path is the program's name.
+        while cost(scalars[..<(start.endIndex + 1)]) <= length / 3 { start = scalars[..<(start.endIndex + 1)] }
+        while cost(scalars[(end.startIndex - 1)...]) <= length - length / 3 - 3 {
+            end = scalars[(end.startIndex - 1)...]
+        }
+        return "\(String(start))…\(String(end))"
+    }
+
+    /// The bytes of a text in UTF-8, with three for a percent sign, which the Assuan protocol escapes.
+    private static func cost(_ scalars: ArraySlice<Unicode.Scalar>) -> Int {
+        scalars.reduce(0) { $0 + ($1 == "%" ? 3 : UTF8.width($1)) }
+    }
+}
+
+extension String {
+    fileprivate init(_ scalars: some Sequence<Unicode.Scalar>) {
+        var view = String.UnicodeScalarView()
+        view.append(contentsOf: scalars)
+        self.init(view)
+    }
+}
+
+extension AccessQuestion.Use {
+    /// Completes "wants to …".
+    fileprivate var words: String {
+        switch self {
+        case .sign: "sign with a key"
+        case .decrypt: "decrypt with a key"
+        case .agree: "agree on a secret with a key"
+        case .readPassword: "read a password"
+        case .change: "change an item"
+        case .delete: "delete an item"
+        case .export: "export a key"
+        }
+    }
+
+    /// Completes "wants to …", before the item's name.
+    package var wordsBeforeItem: String {
+        switch self {
+        case .sign: "sign with"
+        case .decrypt: "decrypt with"
+        case .agree: "agree on a secret with"
+        case .readPassword: "read"
+        case .change: "change"
+        case .delete: "delete"
+        case .export: "export"
+        }
+    }
+}
