@@ -1,0 +1,199 @@
+package import HostAPI
+package import KeychainModel
+internal import Platform
+internal import Synchronization
+
+/// An item whose use a person decides about.
+package struct AccessItem: Sendable, Hashable {
+    /// A text that no other item has, of any keychain.
+    package let key: String
+    /// The id of the keychain or token whose password or PIN opens it.
+    package let keychain: String
+    /// The name, for people.
+    package let name: String
+
+    package init(key: String, keychain: String, name: String) {
+        (self.key, self.keychain, self.name) = (key, keychain, name)
+    }
+}
+
+/// The decisions which program may use which item, one for all clients of a host's process.
+///
+///     try decisions.require(.sign, of: item, by: program, asking: prompter) { () throws(KeychainError) in try ticket.check() }
+///
+/// It asks a person where there is no decision yet. No lock is held meanwhile, and no card may be.
+package final class AccessDecisions: Sendable {
+    private let policy: any AccessPolicy
+    private let patience: Duration
+    private let brought: Mutex<RecentEntries<Credential, Bool>>
+    private let questions = Mutex<[Pair: OpenQuestion]>([:])
+
+    /// The right PIN or password of a keychain, brought by one run of a program.
+    private struct Credential: Hashable {
+        let run: ProgramRun
+        let keychain: String
+    }
+
+    /// A program and an item. A person is asked one question at a time about it.
+    private struct Pair: Hashable {
+        let asker: Asker
+        let item: String
+    }
+
+    private enum Asker: Hashable {
+        case program(ProgramID)
+        /// A program without an identity, in one process.
+        case run(ProgramRun)
+    }
+
+    /// - Parameters:
+    ///   - policy: the place of decisions that hold for ever.
+    ///   - limit: the number of brought credentials that are remembered.
+    ///   - patience: the time for an answer.
+    package init(
+        policy: any AccessPolicy = RememberedAccess(), limit: Int = 1024,
+        patience: Duration = AccessQuestion.standardPatience
+    ) {
+        self.policy = policy
+        self.patience = patience
+        brought = Mutex(RecentEntries(limit: limit))
+    }
+
+    /// Allows a program all items of a keychain until its process ends, since it has brought the right PIN or
+    /// password itself. A credential that a person typed for it is none of its own.
+    package func noteBroughtCredential(by program: AskingProgram, for keychain: String) {
+        guard let run = try? program.identity().run else { return }
+        brought.withLock { $0[Credential(run: run, keychain: keychain)] = true }
+    }
+
+    /// Returns where the program may use the item, after a question to a person where there is no decision yet.
+    ///
+    /// - Parameters:
+    ///   - purpose: what the use is for, as the program says: a host or a file.
+    ///   - prompter: reaches a person by the host's own means. One that asks through the client refuses.
+    ///   - check: throws once the request is over; called while another question about the program and the item is open.
+    /// - Throws: `errSecUserCanceled` for a denial, also by no answer in time; `errSecInteractionNotAllowed` where no person can be asked;
+    ///   `errSecRestrictedAPI` where the program cannot be told, or is another one after the answer.
+    package func require(
+        _ use: AccessQuestion.Use, of item: AccessItem, for purpose: String? = nil, by program: AskingProgram,
+        asking prompter: any Prompter,
+        checking check: () throws(KeychainError) -> Void = { () throws(KeychainError) in }
+    ) throws(KeychainError) {
+        while true {
+            let identity = try program.identity()
+            if isAllowed(identity, use, item) { return }
+            let question = question(use, item, purpose, identity)
+            guard prompter.canConfirm else { throw .cannotDecide(question) }
+            try check()
+            let pair = Pair(asker: identity.id.map(Asker.program) ?? .run(identity.run), item: item.key)
+            switch claim(pair, use) {
+            case .own(let own):
+                defer { release(pair, own) }
+                // Another thread may have had an answer since.
+                if isAllowed(identity, use, item) { return }
+                let decision = try prompter.decide(question)
+                if decision == .deny { own.deny() }
+                return try take(decision, on: question, identity, item, of: program)
+            case .others(let other):
+                try other.wait(checking: check)
+                if other.use == use, other.isDenied { throw AccessDecisions.denied(question) }
+            }
+        }
+    }
+
+    private func isAllowed(_ identity: ProgramIdentity, _ use: AccessQuestion.Use, _ item: AccessItem) -> Bool {
+        if let id = identity.id, policy.allows(id, to: use, item.key) { return true }
+        return brought.withLock { $0[Credential(run: identity.run, keychain: item.keychain)] ?? false }
+    }
+
+    // MARK: Questions
+
+    private func question(
+        _ use: AccessQuestion.Use, _ item: AccessItem, _ purpose: String?, _ identity: ProgramIdentity
+    ) -> AccessQuestion {
+        var hasChanged = false
+        if let id = identity.id, let path = identity.path, let former = policy.programAllowed(at: path) {
+            hasChanged = former != id
+        }
+        let described = AccessQuestion.Program(
+            name: identity.name, path: identity.path, script: identity.script, container: identity.container?.words,
+            starter: identity.starter)
+        return AccessQuestion(
+            use, of: item.name, by: described, for: purpose, offersAlways: identity.id != nil, hasChanged: hasChanged,
+            patience: patience)
+    }
+
+    private func take(
+        _ decision: AccessDecision, on question: AccessQuestion, _ identity: ProgramIdentity, _ item: AccessItem,
+        of program: AskingProgram
+    ) throws(KeychainError) {
+        guard decision != .deny else { throw AccessDecisions.denied(question) }
+        let now = try program.identity()
+        guard now.run == identity.run, now.id == identity.id else {
+            throw KeychainError(
+                .restrictedAPI, "the file of '\(question.program.name)' was changed while a person was asked about it")
+        }
+        guard let id = identity.id else { return }
+        if let path = identity.path { policy.noteAllowed(id, at: path) }
+        if decision == .allowAlways { policy.allow(id, to: question.use, item.key) }
+    }
+
+    private static func denied(_ question: AccessQuestion) -> KeychainError {
+        KeychainError(
+            .userCanceled,
+            "'\(question.program.name)' was not allowed to \(question.use.wordsBeforeItem) '\(question.item)'")
+    }
+
+    private enum Claim {
+        case own(OpenQuestion)
+        case others(OpenQuestion)
+    }
+
+    private func claim(_ pair: Pair, _ use: AccessQuestion.Use) -> Claim {
+        questions.withLock { questions in
+            if let other = questions[pair] { return .others(other) }
+            let own = OpenQuestion(use)
+            questions[pair] = own
+            return .own(own)
+        }
+    }
+
+    private func release(_ pair: Pair, _ question: OpenQuestion) {
+        _ = questions.withLock { $0.removeValue(forKey: pair) }
+        question.end()
+    }
+}
+
+/// A question that a person has before them, and that other requests may wait for.
+///
+/// They share a denial, which was one of the same question. An answer that allows one use is that of the request that asked.
+private final class OpenQuestion: Sendable {
+    let use: AccessQuestion.Use
+    private let denial = Atomic(false)
+    private let isOver = CountingSemaphore()
+
+    init(_ use: AccessQuestion.Use) { self.use = use }
+
+    var isDenied: Bool { denial.load(ordering: .acquiring) }
+
+    func deny() { denial.store(true, ordering: .releasing) }
+
+    func end() { isOver.signal() }
+
+    /// Waits for the end of the question.
+    func wait(checking check: () throws(KeychainError) -> Void) throws(KeychainError) {
+        while !isOver.wait(for: .milliseconds(100)) { try check() }
+        // The next one that waits.
+        isOver.signal()
+    }
+}
+
+extension ProgramContainer {
+    fileprivate var words: String {
+        switch self {
+        case .flatpak(let id): "a sandbox that calls itself Flatpak's \(id)"
+        case .snap(let name): "a sandbox that calls itself the snap \(name)"
+        case .other: "a container with files of its own"
+        }
+    }
+}
