@@ -39,6 +39,20 @@ public struct PromptPlace: Sendable {
         self.init(terminal: terminal, process: process, variables: variables, isAtTerminal: isInForeground)
     }
 
+    /// The place for a question about another process, which is not to answer it itself: the pinentry and the display of this process. The
+    /// other one's display counts only where this process has none. Other variables of it could have pinentry load code.
+    package init(about process: Int32, variables: [String: String]) {
+        var own = Environment.ofPerson
+        own[PinentryPrompter.variable] = Environment.variable(PinentryPrompter.variable)
+        if PromptPlace.displays.allSatisfy({ own[$0] == nil }) {
+            for name in PromptPlace.displays + ["XAUTHORITY"] { own[name] = variables[name] }
+        }
+        for name in ["TERM", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES"] { own[name] = variables[name] ?? own[name] }
+        self.init(process: process, variables: own)
+    }
+
+    private static let displays = ["DISPLAY", "WAYLAND_DISPLAY"]
+
     /// The place of this process. Its terminal has a name only where one of the standard streams is a terminal.
     public static var ofProcess: PromptPlace {
         for descriptor in [STDIN_FILENO, STDERR_FILENO, STDOUT_FILENO] {
@@ -59,7 +73,7 @@ public struct PromptPlace: Sendable {
     }
 
     /// Whether there is a desktop for windows.
-    var hasDisplay: Bool { ["DISPLAY", "WAYLAND_DISPLAY"].contains { variable($0) != nil } }
+    var hasDisplay: Bool { PromptPlace.displays.contains { variable($0) != nil } }
 
     /// The environment of a program that asks there, such as pinentry: this process's own environment is not passed on,
     /// since it may have secrets.

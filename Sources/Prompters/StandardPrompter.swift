@@ -25,7 +25,7 @@ extension FirstAvailablePrompter {
 }
 
 extension PinentryPrompter {
-    fileprivate static let variable = "PINENTRY_PROGRAM"
+    static let variable = "PINENTRY_PROGRAM"
 
     /// The reason why the program that `PINENTRY_PROGRAM` names cannot be used, as a sentence; nil where it can, or none is named.
     ///

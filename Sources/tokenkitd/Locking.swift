@@ -3,9 +3,16 @@ internal import LoginSessions
 
 /// Forgets the secrets that the programs of the session have unlocked, and has cards forget their PINs.
 ///
-/// On sleep, a keychain locks only where its settings say so, as it does without a host.
+/// On sleep, a keychain locks only where its settings say so. A locked screen locks none: which of its items can be read then is a setting
+/// of each (`kSecAttrAccessible…`).
 @Sendable func lockEverything(_ cards: SharedCards, after event: LoginEvent) {
-    KeychainPreferences().lockKeychains { keychain in event != .suspending || keychain.locksOnSleep }
+    KeychainPreferences().lockKeychains { keychain in
+        switch event {
+        case .screenLocked: false
+        case .suspending: keychain.locksOnSleep
+        case .sessionEnded: true
+        }
+    }
     // A card that waits for a touch may take long.
     cards.forgetPINs()
 }

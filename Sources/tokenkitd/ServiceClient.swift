@@ -22,14 +22,15 @@ struct ServiceClient {
     /// The host of the client, as its options want it.
     ///
     /// - Parameters:
-    ///   - cards: the cards that the host's programs share; nil for a host of one program.
+    ///   - shared: the state that the host's programs have in common; nil for a host of one program.
     ///   - trace: the trace of commands to cards; nil for none.
     /// - Throws: `errSecParam` for a module that is not there, or a reader's URI that cannot be read.
-    func host(sharing cards: SharedCards?, trace: TraceFile?) throws(KeychainError) -> Host {
-        Host(
-            try keychains(cards, trace),
+    func host(sharing shared: SharedState?, trace: TraceFile?) throws(KeychainError) -> Host {
+        let host = Host(
+            try keychains(shared?.cards, trace),
             accessGroups: options.accessGroups ?? AccessGroups(configured: variables[AccessGroups.variable]),
             trustAnchors: variables["SSL_CERT_FILE"].map { .file($0) } ?? .system, prompter: person)
+        return shared?.host(host, for: peer, variables, asks: !options.hasMoreRights) ?? host
     }
 
     private var person: any Prompter {

@@ -29,26 +29,26 @@ func fail(_ message: String) -> Never {
 }
 
 /// - Parameters:
-///   - cards: the cards that the host's programs share; nil for a host of one program.
-///   - knownCards: the facts that the host's programs have read of cards; nil for a host of one program.
+///   - shared: the state that the host's programs have in common; nil for a host of one program.
 ///   - trace: the trace of a host of one program; nil for a shared host.
-func makeClients(_ cards: SharedCards?, _ knownCards: KnownCards?, trace: TraceFile? = nil) -> ClientMaker {
+func makeClients(_ shared: SharedState?, trace: TraceFile? = nil) -> ClientMaker {
     ClientMaker { hello, peer in
         let variables = ClientVariables(hello.environment).values
         let filter = TokenFilter(
             path: String(decoding: hello.libraryPath, as: UTF8.self), variable: variables["TOKENKIT_PKCS11_TOKENS"])
         let promptPolicy = PromptPolicy(
             variable: variables["TOKENKIT_PKCS11_PROMPT"], program: peer.program, prompter: prompter(peer, variables),
-            isShared: cards != nil)
+            isShared: shared != nil)
         let log = Log(isWanted: hello.wantsNotes)
         let host = Host(
-            forTokensOf: ProcessKeychains(sharedCards: cards, drivers: StandardDrivers.all),
+            forTokensOf: ProcessKeychains(sharedCards: shared?.cards, drivers: StandardDrivers.all),
             prompter: promptPolicy.prompter,
-            touchPrompter: promptPolicy.touchPrompter, knownCards: knownCards, log: { line in log.write(line) })
+            touchPrompter: promptPolicy.touchPrompter, knownCards: shared?.knownCards, log: { line in log.write(line) })
         return Cryptoki(
-            host, filter: filter, promptPolicy: promptPolicy, firstHandle: CK_ULONG(hello.firstHandle), log: log)
+            shared?.host(host, for: peer, variables, asks: promptPolicy.prompter != nil) ?? host, filter: filter,
+            promptPolicy: promptPolicy, firstHandle: CK_ULONG(hello.firstHandle), log: log)
     } service: { hello, peer throws(KeychainError) in
-        try ServiceClient(hello, peer).host(sharing: cards, trace: trace)
+        try ServiceClient(hello, peer).host(sharing: shared, trace: trace)
     }
 }
 
@@ -100,7 +100,7 @@ case ["--private"]:
     TerminalSignals.leaveToClient()
     keepConnectionToTheEnd()
     let trace = TraceFile()
-    PrivateHost.serve(handedIn, makeClients(nil, nil, trace: trace), trace: trace)
+    PrivateHost.serve(handedIn, makeClients(nil, trace: trace), trace: trace)
 case []:
     var files = rlimit()
     var descriptors: rlim_t = 1024
@@ -110,8 +110,9 @@ case []:
         unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
     }
     let watch = InsertionWatch()
-    let cards = SharedCards()
-    let make = makeClients(cards, KnownCards(watch.insertion))
+    let shared = SharedState(knownCards: KnownCards(watch.insertion))
+    let cards = shared.cards
+    let make = makeClients(shared)
     if let socket = socketOfServiceManager() {
         LoginWatch.start { lockEverything(cards, after: $0) }
         SharedHost(listener: socket, isNeeded: cards.keepPINs, make).serve(end: EndSignal.catch())

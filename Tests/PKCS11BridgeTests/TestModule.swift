@@ -24,9 +24,11 @@ struct TestModule {
     /// - Parameters:
     ///   - other: a module whose home this one shares, as another program of the same user.
     ///   - cards: the cards that this module shares with other programs of a host.
+    ///   - permission: the way to a person's permission for what this module's program does.
     init(
         _ readers: VirtualReader..., filter: TokenFilter = TokenFilter(), promptPolicy: PromptPolicy = PromptPolicy(),
-        sharing other: TestModule? = nil, cards: SharedCards? = nil, knownCards: KnownCards? = nil, log: Log = Log(),
+        sharing other: TestModule? = nil, cards: SharedCards? = nil, permission: Permission? = nil,
+        knownCards: KnownCards? = nil, log: Log = Log(),
         watchingReaders watch: @escaping Host.ReaderWatch = { $0.run($1) }
     ) throws {
         let folder = try other?.folder ?? TemporaryFolder()
@@ -47,11 +49,12 @@ struct TestModule {
                 ]
             },
             readers: { readers })
-        host = Host(
+        let host = Host(
             forTokensOf: process, prompter: promptPolicy.prompter, touchPrompter: promptPolicy.touchPrompter,
             knownCards: knownCards, watchingReaders: watch
         ) { line in log.write(line) }
-        cryptoki = Cryptoki(host, filter: filter, promptPolicy: promptPolicy, log: log)
+        self.host = permission.map { host.asking(for: $0) } ?? host
+        cryptoki = Cryptoki(self.host, filter: filter, promptPolicy: promptPolicy, log: log)
     }
 
     /// Makes a keychain of the search list, with the password "open".

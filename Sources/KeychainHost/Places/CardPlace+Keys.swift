@@ -31,8 +31,17 @@ extension CardPlace {
             let notice = TouchNotice(touch, of: name, touchPrompter)
             return { notice.end() }
         }
+        var operation = operation
         let answersBefore = answers.load(ordering: .acquiring)
-        if let result = try performUnasked(operation, with: key, notice, authentication) { return result }
+        do throws(KeychainError) {
+            if let result = try performUnasked(operation, with: key, notice, authentication) { return result }
+        } catch {
+            guard error.failure == .permissionRequired else { throw error }
+            let card = state.withLock { $0.card?.identity }
+            operation = try authentication.permitted(
+                operation, on: card?.id.description ?? name, named: card?.label ?? name)
+            if let result = try performUnasked(operation, with: key, notice, authentication) { return result }
+        }
         func performAsking() throws(KeychainError) -> Secret {
             let insertion = try inTurn { state throws(KeychainError) in try connection(of: key.generation, &state) }
             let wait = touch == .expected ? " (then touch the card)" : ""

@@ -16,6 +16,8 @@ public final class Host: KeychainService {
     let prompter: any Prompter
     /// Asks where a request leaves questions to its client.
     private let clientPrompter: any Prompter
+    /// The way to a person's permission for what the client's program does; nil where none is wanted.
+    private let permission: Permission?
     let requests: RequestTable
     let contexts: AuthenticationTable
     private let subscriptions: EventSubscriptions
@@ -62,7 +64,7 @@ public final class Host: KeychainService {
         self.keychains = keychains
         self.client = client
         self.prompter = prompter
-        clientPrompter = NoPrompter()
+        (clientPrompter, permission) = (NoPrompter(), nil)
         requests = RequestTable()
         contexts = AuthenticationTable()
         subscriptions = EventSubscriptions { topic in
@@ -76,14 +78,18 @@ public final class Host: KeychainService {
         placeTable = PlaceTable(keychains) { CardPlace($0, knownCards, touchPrompter, log: log) }
     }
 
-    private init(_ host: Host, asking person: any Prompter) {
+    private init(_ host: Host, asking person: any Prompter, for permission: Permission?) {
         (keychains, client, prompter, clientPrompter) = (host.keychains, host.client, host.prompter, person)
+        self.permission = permission
         (requests, contexts, subscriptions) = (host.requests, host.contexts, host.subscriptions)
         (placeTable, watchReaders) = (host.placeTable, host.watchReaders)
     }
 
     /// The host for requests whose client asks this person. All else is shared with this host.
-    package func asking(_ person: any Prompter) -> Host { Host(self, asking: person) }
+    package func asking(_ person: any Prompter) -> Host { Host(self, asking: person, for: permission) }
+
+    /// The host for a client whose program a person has to allow the use of keys whose PIN another client has given.
+    package func asking(for permission: Permission) -> Host { Host(self, asking: clientPrompter, for: permission) }
 
     package typealias ReaderWatch = @Sendable (ReaderMonitor, (ReaderEvent) -> Void) -> Void
 
@@ -157,7 +163,8 @@ public final class Host: KeychainService {
             return made.rememberingPresence()
         }
         return kept.asking(
-            TicketPrompter(ticket: ticket, prompter: prompter), lastTry: context.mayUseLastTry ? .spend : .keep)
+            TicketPrompter(ticket: ticket, prompter: prompter), lastTry: context.mayUseLastTry ? .spend : .keep
+        ).asking(for: permission?.during(ticket, for: context.purpose))
     }
 
     public func usableCredentials(_ context: RequestContext) throws(KeychainError) -> [CredentialKind] {

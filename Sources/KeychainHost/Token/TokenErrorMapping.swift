@@ -49,7 +49,7 @@ extension TokenFailure {
             case .invalidArgument, .decryptionFailed: .invalidInput
             case .malformed, .pinPadFailed, .notProven: .device
             case .pinRequired, .notAuthorized: .loginRequired
-            case .permissionRequired: .nobodyToAsk
+            case .permissionRequired: .permissionRequired
             case .pinFormat: .pinFormat
             case .pinIncorrect, .pinKnownIncorrect: .pinIncorrect
             case .pinLastTry, .pinBlocked: .pinLocked

@@ -75,14 +75,21 @@ struct TokenKeychainKey: TokenObjectKey {
         _ action: TokenOperation.Action, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
         try checkPurpose(action.operation)
-        let operation = TokenOperation(key: object.id, action: action, publicKey: publicKey)
+        var operation = TokenOperation(key: object.id, action: action, publicKey: publicKey)
         let touch = self.touch(authentication.prompter)
-        do throws(TokenError) {
-            return try slot.perform(operation, at: insertion, notice: touch)
-        } catch  where error.code == .pinRequired {
-            // The card is free from here on until the PIN is there.
-        } catch {
-            throw KeychainError(error)
+        // The card is free while a person is asked for a permission, or for the PIN.
+        asking: while true {
+            do throws(TokenError) {
+                return try slot.perform(operation, at: insertion, notice: touch)
+            } catch {
+                switch error.code {
+                case .pinRequired: break asking
+                case .permissionRequired where !operation.isPermitted:
+                    operation = try authentication.permitted(
+                        operation, on: identity.id.description, named: slot.knownLabel(at: insertion) ?? slot.name)
+                default: throw KeychainError(error)
+                }
+            }
         }
         var question = self.question(use, authentication)
         return try question.present { (pin, lastTry) throws(TokenError) in

@@ -15,6 +15,9 @@ public struct AuthenticationContext: Sendable {
     /// Whether the last try of a PIN may be spent without asking.
     let lastTry: LastTry
 
+    /// The way to a person's permission for keys whose PIN another client has given; nil where none is wanted.
+    private(set) var permission: Permission?
+
     private let lookForCards: @Sendable () -> [TokenKeychain]
     private let credentials: Credentials
     /// Whether one proof of presence counts for later items as well.
@@ -90,7 +93,13 @@ public struct AuthenticationContext: Sendable {
     func asking(_ prompter: any Prompter, lastTry: LastTry) -> AuthenticationContext {
         var context = AuthenticationContext(
             prompter: prompter, lastTry: lastTry, lookForCards: lookForCards, credentials: credentials)
-        context.remembersPresence = remembersPresence
+        (context.remembersPresence, context.permission) = (remembersPresence, permission)
+        return context
+    }
+
+    func asking(for permission: Permission?) -> AuthenticationContext {
+        var context = self
+        context.permission = permission
         return context
     }
 

@@ -26,4 +26,6 @@ public enum TokenFailure: UInt8, Sendable, CaseIterable {
     case nobodyToAsk
     case rejected
     case noMemory
+    /// Another client gave the PIN, and nobody has allowed this one to use the key.
+    case permissionRequired
 }

@@ -70,7 +70,7 @@ extension CryptokiError {
         case .noToken: CKR_TOKEN_NOT_PRESENT
         case .removed: CKR_DEVICE_REMOVED
         case .unrecognized: CKR_TOKEN_NOT_RECOGNIZED
-        case .cancelled: CKR_FUNCTION_CANCELED
+        case .cancelled, .permissionRequired: CKR_FUNCTION_CANCELED
         case .noKey: CKR_KEY_HANDLE_INVALID
         case .notPermitted: CKR_KEY_FUNCTION_NOT_PERMITTED
         case .invalidInput: CKR_DATA_INVALID

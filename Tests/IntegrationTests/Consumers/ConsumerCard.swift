@@ -141,7 +141,7 @@ extension ConsumerCard {
     ///
     /// - Parameter answer: a line of the Assuan protocol; the PIN if left out.
     func writePinentry(answering answer: String = "D \(pin)\nOK") throws {
-        for name in ["questions", "starts"] { try folder.write(name, "") }
+        for name in ["questions", "permissions", "starts"] { try folder.write(name, "") }
         try folder.writeProgram(
             "pinentry",
             """
@@ -150,6 +150,7 @@ extension ConsumerCard {
             while read -r command text; do
                 case $command in
                     SETDESC) question=$text ;;
+                    CONFIRM) echo "$question" >>'\(path("permissions"))' ;;
                     GETPIN) echo "$question" >>'\(path("questions"))'; printf '\(answer)\\n'; continue ;;
                     BYE) exit ;;
                 esac
@@ -160,6 +161,11 @@ extension ConsumerCard {
 
     /// The number of times that pinentry was started so far.
     var pinentryStarts: Int { get throws { try text("starts").split(separator: "\n").count } }
+
+    /// The permissions that pinentry was asked for so far, and gave.
+    var pinentryPermissions: [String] {
+        get throws { try text("permissions").split(separator: "\n").map(String.init) }
+    }
 
     /// The questions that pinentry was asked so far.
     var pinentryQuestions: [String] {

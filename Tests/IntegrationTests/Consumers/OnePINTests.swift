@@ -15,7 +15,7 @@ import VirtualCard
         card = try ConsumerCard(["9A": .ecP256, "9C": .ecP256])
         try card.writePinentry()
         prompt = ["PINENTRY_PROGRAM": card.path("pinentry")]
-        host = SessionHost(at: card.path("run"), card.environment)
+        host = SessionHost(at: card.path("run"), card.environment.merging(prompt) { $1 })
         try host.start()
     }
 
@@ -33,6 +33,7 @@ import VirtualCard
         for _ in 1...3 { try server.signIn(["-I", ConsumerCard.module], ssh.asking.merging(prompt) { $1 }) }
         #expect(try questions() == 1)
         #expect(ssh.questions.isEmpty, "ssh itself asks nothing")
+        #expect(try card.pinentryPermissions.count == 2, "the program that gave the PIN is allowed")
 
         let demanding = try DemandingServer(engine)
         let url = "https://localhost:\(demanding.port)/"
@@ -76,6 +77,8 @@ import VirtualCard
             [Program.command, "sign", "-k", "9A", "-o", card.path("signature"), card.path("message")], prompt)
         try engine.expectSignature(by: "9A")
         #expect(try questions() == 1)
+        #expect(try card.pinentryPermissions.count == 8)
+        #expect(try card.pinentryPermissions.last?.contains("tokenctl") == true)
         #expect(host.privateHosts == 0)
     }
 

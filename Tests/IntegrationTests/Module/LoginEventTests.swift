@@ -5,6 +5,7 @@ import KeychainModel
 import SecureBytes
 import TestSupport
 import Testing
+import VirtualCard
 
 /// The session's host, on a bus of the test's own with a stand-in for logind.
 @Suite struct LoginEventTests {
@@ -25,11 +26,12 @@ import Testing
     }
 
     /// Runs a command where the test's bus is the system's.
-    private func run(_ command: String...) throws -> ProgramResult {
+    private func run(_ command: String..., environment: [String: String]? = nil) throws -> ProgramResult {
         let mounts = #"mount -t tmpfs tmpfs /run; mkdir /run/dbus; mount --bind "$0" /run/dbus; exec "$@""#
         return try Program.run(
             ["unshare"] + (geteuid() == 0 ? [] : ["--user", "--map-root-user"])
-                + ["--mount", "sh", "-euc", mounts, folder.path] + command, environment: environment)
+                + ["--mount", "sh", "-euc", mounts, folder.path] + command, environment: environment ?? self.environment
+        )
     }
 
     /// A person who types the keychain's password.
@@ -79,12 +81,46 @@ import Testing
         try withExtendedLifetime(connections) { try body(clients) }
     }
 
-    @Test(arguments: ["hint \(session) 1", "lock \(session)", "remove \(session)"])
-    func keychainsLockForAllProgramsWhenTheUserLeaves(event: String) throws {
+    private static let locks = ["hint \(session) 1", "lock \(session)"]
+
+    @Test func keychainsLockForAllProgramsWhenTheUserLeaves() throws {
         try withClients { clients in
-            try logind.perform(event)
+            try logind.perform("remove \(Self.session)")
             #expect(try eventually { try clients.areUnlocked == [false, false] })
         }
+    }
+
+    /// Which items can be read behind a locked screen is a setting of each.
+    @Test(arguments: locks) func aLockedScreenLocksNoKeychain(event: String) throws {
+        try withClients { clients in
+            try logind.perform(event)
+            // The next event shows that the host has had the first one.
+            try logind.perform("sleep 1")
+            #expect(try eventually { try logind.delayCount == 0 })
+            #expect(try clients.areUnlocked == [true, true])
+        }
+    }
+
+    @Test(arguments: locks + ["remove \(session)", "sleep 1"]) func aCardForgetsItsPIN(event: String) throws {
+        let holder = try DaemonWithCard(VirtualCardBuilder(profile: .yubiKey57, fourKeys: .p256).build())
+        var environment = environment
+        environment["PCSCLITE_CSOCK_NAME"] = holder.daemon.socketPath
+        let started = try run(Program.command, "host", "start", environment: environment)
+        try #require(started.status == 0, "\(started)")
+        let host = SessionHost(in: folder, environment)
+        defer { host.stop() }
+        try #require(try eventually { try logind.delayCount == 1 })
+        try folder.write("pin", "123456")
+        try folder.write("message", "message")
+        let sign = [
+            Program.command, "sign", "-k", "9A", "-o", folder.path("signature"), folder.path("message"), "--pin-source",
+            "file:\(folder.path("pin"))",
+        ]
+        let signed = try Program.run(sign, environment: environment)
+        try #require(signed.status == 0, "\(signed)")
+        let commands = holder.link.commandCount
+        try logind.perform(event)
+        #expect(eventually { holder.link.commandCount > commands })
     }
 
     @Test func aKeychainThatLocksOnSleepIsLockedBeforeTheMachineSleeps() throws {

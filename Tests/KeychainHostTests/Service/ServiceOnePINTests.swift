@@ -1,5 +1,7 @@
+import Glibc
 import HostAPI
 import KeychainModel
+import Platform
 import SecureBytes
 import TestSupport
 import Testing
@@ -90,5 +92,25 @@ import VirtualCard
         #expect(throws: KeychainError(.authFailed)) { try unlock("654321") }
         #expect(first.pinsSent == 1)
         #expect(try first.isSignature(first.sign(.authentication, RequestContext(questions: .never))))
+    }
+
+    // MARK: Permission
+
+    @Test(arguments: ServiceRoute.allCases) func anotherProgramAsksForAPermission(_ route: ServiceRoute) throws {
+        let cards = SharedCards(askingForPermission: true)
+        let first = try ServiceStage(route, person: TypesInTurn("123456"), cards: cards)
+        for _ in 1...2 { _ = try first.sign(.authentication, Self.hosts) }
+        let person = Decides(.allowOnce, .deny)
+        let permission = Permission(AccessDecisions(), of: AskingProgram(ProcessHandle(getpid())), asking: person)
+        let second = try ServiceStage(route, of: first, cards: cards, permission: permission)
+        var context = RequestContext(questions: .never)
+        context.purpose = "sign a letter"
+        #expect(try second.isSignature(second.sign(.authentication, context)))
+        let question = try #require(person.questions.first)
+        #expect(question.purpose == "sign a letter")
+        #expect(throws: KeychainError(.userCanceled)) { try second.sign(.authentication, context) }
+        let third = try ServiceStage(route, of: first, cards: cards)
+        #expect(throws: KeychainError(.interactionNotAllowed)) { try third.sign(.authentication, context) }
+        #expect(first.pinsSent == 1)
     }
 }

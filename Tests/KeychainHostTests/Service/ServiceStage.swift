@@ -134,13 +134,18 @@ struct ServiceStage {
 
     /// Another client of the host, with the same card and settings.
     ///
-    /// - Parameter cards: the cards that the clients of the host share.
-    init(_ route: ServiceRoute, of other: ServiceStage, person: TypesInTurn = TypesInTurn(), cards: SharedCards?) throws
-    {
+    /// - Parameters:
+    ///   - cards: the cards that the clients of the host share.
+    ///   - permission: the way to a person's permission for what the client does.
+    init(
+        _ route: ServiceRoute, of other: ServiceStage, person: TypesInTurn = TypesInTurn(), cards: SharedCards?,
+        permission: Permission? = nil
+    ) throws {
         (user, login, work, card) = (other.user, other.login, other.work, other.card)
         (reader, self.person, clientPerson) = (other.reader, person, TypesInTurn())
-        host = Host(ServiceStage.process(of: user, [reader], cards), accessGroups: .all, prompter: person)
-        service = try route.service(of: host, asking: clientPerson)
+        let host = Host(ServiceStage.process(of: user, [reader], cards), accessGroups: .all, prompter: person)
+        self.host = permission.map { host.asking(for: $0) } ?? host
+        service = try route.service(of: self.host, asking: clientPerson)
     }
 
     var token: KeychainIdentifier {

@@ -7,13 +7,11 @@ internal import Synchronization
 package struct AccessItem: Sendable, Hashable {
     /// A text that no other item has, of any keychain.
     package let key: String
-    /// The id of the keychain or token whose password or PIN opens it.
-    package let keychain: String
     /// The name, for people.
     package let name: String
 
-    package init(key: String, keychain: String, name: String) {
-        (self.key, self.keychain, self.name) = (key, keychain, name)
+    package init(key: String, name: String) {
+        (self.key, self.name) = (key, name)
     }
 }
 
@@ -25,14 +23,7 @@ package struct AccessItem: Sendable, Hashable {
 package final class AccessDecisions: Sendable {
     private let policy: any AccessPolicy
     private let patience: Duration
-    private let brought: Mutex<RecentEntries<Credential, Bool>>
     private let questions = Mutex<[Pair: OpenQuestion]>([:])
-
-    /// The right PIN or password of a keychain, brought by one run of a program.
-    private struct Credential: Hashable {
-        let run: ProgramRun
-        let keychain: String
-    }
 
     /// A program and an item. A person is asked one question at a time about it.
     private struct Pair: Hashable {
@@ -48,22 +39,12 @@ package final class AccessDecisions: Sendable {
 
     /// - Parameters:
     ///   - policy: the place of decisions that hold for ever.
-    ///   - limit: the number of brought credentials that are remembered.
     ///   - patience: the time for an answer.
     package init(
-        policy: any AccessPolicy = RememberedAccess(), limit: Int = 1024,
-        patience: Duration = AccessQuestion.standardPatience
+        policy: any AccessPolicy = RememberedAccess(), patience: Duration = AccessQuestion.standardPatience
     ) {
         self.policy = policy
         self.patience = patience
-        brought = Mutex(RecentEntries(limit: limit))
-    }
-
-    /// Allows a program all items of a keychain until its process ends, since it has brought the right PIN or
-    /// password itself. A credential that a person typed for it is none of its own.
-    package func noteBroughtCredential(by program: AskingProgram, for keychain: String) {
-        guard let run = try? program.identity().run else { return }
-        brought.withLock { $0[Credential(run: run, keychain: keychain)] = true }
     }
 
     /// Returns where the program may use the item, after a question to a person where there is no decision yet.
@@ -102,8 +83,7 @@ package final class AccessDecisions: Sendable {
     }
 
     private func isAllowed(_ identity: ProgramIdentity, _ use: AccessQuestion.Use, _ item: AccessItem) -> Bool {
-        if let id = identity.id, policy.allows(id, to: use, item.key) { return true }
-        return brought.withLock { $0[Credential(run: identity.run, keychain: item.keychain)] ?? false }
+        identity.id.map { policy.allows($0, to: use, item.key) } ?? false
     }
 
     // MARK: Questions

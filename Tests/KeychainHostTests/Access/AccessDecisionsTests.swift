@@ -10,10 +10,10 @@ import Testing
 @testable import KeychainHost
 
 /// The decisions which program may use which item.
-@Suite struct ConsentTests {
+@Suite struct AccessDecisionsTests {
     private let decisions = AccessDecisions()
-    private let key = AccessItem(key: "card/9A", keychain: "card", name: "login key")
-    private let other = AccessItem(key: "card/9D", keychain: "card", name: "encryption key")
+    private let key = AccessItem(key: "card/9A", name: "login key")
+    private let other = AccessItem(key: "card/9D", name: "encryption key")
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
@@ -34,7 +34,7 @@ import Testing
             let identifier = process
             try #require(eventually { Executable.name(of: identifier) == name })
             let handle = try #require(ProcessHandle(identifier))
-            program = AskingProgram(handle, user: ConsentTests.user)
+            program = AskingProgram(handle, user: AccessDecisionsTests.user)
         }
 
         deinit { end() }
@@ -125,17 +125,11 @@ import Testing
         #expect(first.result == true)
     }
 
-    @Test func whoBroughtThePINIsAllowedUntilItsProcessEnds() throws {
-        let (client, another) = try (client(), client())
-        decisions.noteBroughtCredential(by: client.program, for: "card")
-        for item in [key, other] { #expect(try isAllowed(client, NoPrompter(), .decrypt, item)) }
-        let foreign = AccessItem(key: "login/1", keychain: "login", name: "mail")
-        #expect(throws: KeychainError(.interactionNotAllowed)) { try isAllowed(client, NoPrompter(), .sign, foreign) }
-        #expect(throws: KeychainError(.interactionNotAllowed)) { try isAllowed(another, NoPrompter()) }
+    @Test func aProgramThatHasEndedIsAllowedNothing() throws {
+        let client = try client()
+        #expect(try isAllowed(client, Decides(.allowAlways)))
         client.end()
         #expect(throws: KeychainError(.restrictedAPI)) { try isAllowed(client, NoPrompter()) }
-        // Without effect.
-        decisions.noteBroughtCredential(by: client.program, for: "card")
     }
 
     /// A shell that executes another program once the file `mark` is there.
@@ -151,8 +145,7 @@ import Testing
     @Test func aProgramThatExecutesAnotherOneIsNotTakenForThatOne() throws {
         let client = try changeling()
         #expect(try isAllowed(copy(), Decides(.allowAlways)), "the other one is allowed")
-        decisions.noteBroughtCredential(by: client.program, for: "card")
-        #expect(try isAllowed(client, NoPrompter()))
+        #expect(try isAllowed(client, Decides(.allowOnce)))
         try folder.write("mark", "")
         #expect(eventually { Executable.name(of: client.process) == "copy" })
         let person = Decides(.allowOnce)
@@ -344,21 +337,14 @@ import Testing
     }
 
     @Test func aForgottenDecisionIsAskedAgain() throws {
-        let decisions = AccessDecisions(policy: RememberedAccess(limit: 2), limit: 1)
+        let decisions = AccessDecisions(policy: RememberedAccess(limit: 2))
         let client = try client()
-        let items = (0..<3).map { AccessItem(key: "\($0)", keychain: "card", name: "key \($0)") }
+        let items = (0..<3).map { AccessItem(key: "\($0)", name: "key \($0)") }
         let person = Decides(.allowAlways, .allowAlways, .allowAlways)
         for item in items { try decisions.require(.sign, of: item, by: client.program, asking: person) }
         try decisions.require(.sign, of: items[2], by: client.program, asking: NoPrompter())
         #expect(throws: KeychainError(.interactionNotAllowed)) {
             try decisions.require(.sign, of: items[0], by: client.program, asking: NoPrompter())
-        }
-        for keychain in ["a", "b"] { decisions.noteBroughtCredential(by: client.program, for: keychain) }
-        try decisions.require(
-            .export, of: AccessItem(key: "x", keychain: "b", name: "x"), by: client.program, asking: NoPrompter())
-        #expect(throws: KeychainError(.interactionNotAllowed)) {
-            try decisions.require(
-                .export, of: AccessItem(key: "y", keychain: "a", name: "y"), by: client.program, asking: NoPrompter())
         }
     }
 }

@@ -1,0 +1,77 @@
+package import HostAPI
+internal import KeychainModel
+internal import SecureBytes
+internal import SystemCrypto
+internal import TokenKit
+
+/// The way to a person's permission for what one client's program does with keys whose PIN another client has given.
+package struct Permission: Sendable {
+    private let decisions: AccessDecisions
+    private let program: AskingProgram
+    private var prompter: any Prompter
+    private var purpose: String?
+    private var check: @Sendable () throws(KeychainError) -> Void = { () throws(KeychainError) in }
+
+    /// - Parameter prompter: reaches the person by the host's own means: a client does not answer for its program.
+    package init(_ decisions: AccessDecisions, of program: AskingProgram, asking prompter: any Prompter) {
+        (self.decisions, self.program, self.prompter) = (decisions, program, prompter)
+    }
+
+    /// The way during a request, with which its question ends.
+    ///
+    /// - Parameter purpose: what the request is for, as the client says.
+    func during(_ ticket: RequestTicket, for purpose: String?) -> Permission {
+        var permission = self
+        permission.purpose = purpose
+        permission.prompter = TicketPrompter(ticket: ticket, prompter: prompter)
+        permission.check = { () throws(KeychainError) in try ticket.check() }
+        return permission
+    }
+
+    fileprivate func require(_ use: AccessQuestion.Use, of item: AccessItem) throws(KeychainError) {
+        do throws(KeychainError) {
+            try decisions.require(use, of: item, for: purpose, by: program, asking: prompter, checking: check)
+        } catch {
+            // No PIN that the program could give would help.
+            throw error.code == .userCanceled ? error : error.failing(.permissionRequired)
+        }
+    }
+}
+
+extension AuthenticationContext {
+    /// The operation with a person's permission to perform it with a PIN that another client has given.
+    ///
+    /// - Parameters:
+    ///   - token: the identifier of the key's token.
+    ///   - name: the token's name, for people.
+    /// - Throws: `errSecUserCanceled` where the person refuses; `errSecInteractionNotAllowed` where nobody can be asked.
+    func permitted(
+        _ operation: TokenOperation, on token: String, named name: String
+    ) throws(KeychainError) -> TokenOperation {
+        guard let permission else {
+            throw KeychainError(
+                .interactionNotAllowed,
+                "another program gave the PIN of '\(name)', and nobody can be asked about this one",
+                failure: .permissionRequired)
+        }
+        // A replaced key is another item.
+        let hash = operation.publicKey.flatMap { try? Digest.hash($0, using: .sha256) }.map { Hex.encode($0) } ?? ""
+        try permission.require(
+            operation.action.use,
+            of: AccessItem(
+                key: "\(token) \(operation.key) \(hash)", name: "key \(operation.key) of \(name)"))
+        var operation = operation
+        operation.isPermitted = true
+        return operation
+    }
+}
+
+extension TokenOperation.Action {
+    fileprivate var use: AccessQuestion.Use {
+        switch self {
+        case .sign: .sign
+        case .decrypt: .decrypt
+        case .agree: .agree
+        }
+    }
+}

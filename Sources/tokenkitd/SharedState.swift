@@ -1,0 +1,24 @@
+internal import HostAPI
+internal import HostServer
+internal import KeychainHost
+internal import Prompters
+
+/// The state that the programs of the session's host have in common.
+struct SharedState: Sendable {
+    let knownCards: KnownCards
+    let cards = SharedCards(askingForPermission: true)
+    private let decisions = AccessDecisions()
+
+    init(knownCards: KnownCards) { self.knownCards = knownCards }
+
+    /// The host for the program of a client, which a person has to allow the use of keys whose PIN another program has given.
+    ///
+    /// - Parameters:
+    ///   - variables: of the client's environment.
+    ///   - asks: whether a person may be asked.
+    func host(_ host: Host, for peer: Peer, _ variables: [String: String], asks: Bool) -> Host {
+        let place = PromptPlace(about: peer.process, variables: variables)
+        let prompter: any Prompter = asks ? FirstAvailablePrompter.standard(at: place) : NoPrompter()
+        return host.asking(for: Permission(decisions, of: AskingProgram(peer.handle), asking: prompter))
+    }
+}
