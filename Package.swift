@@ -198,7 +198,7 @@ let package = Package(
             name: "tokenctl",
             dependencies: [
                 "SecureBytes", "TokenKit", "SystemCrypto", "PKCS11Driver", "VirtualCard", "HostAPI", "CryptokiNames",
-                "HostConnection", "ItemDictionaries", "KeychainModel", "Platform", "Prompters", "Wire", argumentParser,
+                "HostConnection", "ItemDictionaries", "KeychainModel", "Platform", "Prompters", argumentParser,
             ],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
 

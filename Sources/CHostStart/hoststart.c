@@ -104,7 +104,7 @@ const char *tokenkit_installed_host(void) { return TOKENKIT_HOST; }
 struct start {
     const char *path;
     char *const *environment;
-    int socket;
+    int socket, is_shared;
     int error; /* errno of a failure before exec; 0 for none */
     char *second_stack;
 };
@@ -157,7 +157,8 @@ static int run_host(void *argument) {
     stop_ignoring();
     uint64_t none = 0;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
-    char *const arguments[] = {(char *)start->path, "--private", NULL};
+    if (start->is_shared) syscall(SYS_setsid);
+    char *const arguments[] = {(char *)start->path, start->is_shared ? "--session" : "--private", NULL};
     syscall(SYS_execve, start->path, arguments, start->environment);
     fail(start);
     return 0;
@@ -184,13 +185,13 @@ static int makes_namespace(void) {
     return readlink(path, of_children, sizeof of_children) != count || memcmp(own, of_children, count) != 0;
 }
 
-int32_t tokenkit_start(const char *path, char *const environment[], int32_t socket) {
+int32_t tokenkit_start(const char *path, char *const environment[], int32_t socket, int32_t is_shared) {
     if (makes_namespace()) return -EPERM;
     size_t size = 2 * stack_size + sizeof(struct start);
     char *stacks = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stacks == MAP_FAILED) return -errno;
     struct start *start = (struct start *)(stacks + 2 * stack_size);
-    *start = (struct start){path, environment, socket, 0, stacks + stack_size};
+    *start = (struct start){path, environment, socket, is_shared, 0, stacks + stack_size};
     /* No handler of the program may run in the child, which shares its memory. */
     sigset_t all, former;
     sigfillset(&all);

@@ -26,12 +26,27 @@ public enum HostConnection {
     /// - Parameter prompter: as ``open(asking:)`` takes it.
     /// - Throws: `errSecNotAvailable` where no host serves the session, or it serves other folders or another card service.
     public static func connect(asking prompter: (any Prompter)? = nil) throws(KeychainError) -> any KeychainService {
+        let client = try client(ofSession: nil, prompter)
+        try client.connect()
+        return client.service
+    }
+
+    /// Starts the host that the programs of the session share, unless it runs.
+    ///
+    /// - Throws: `errSecNotAvailable` where it cannot be started, or does not serve this program.
+    package static func startSession() throws(KeychainError) {
+        let start = SessionStart(environment: ClientEnvironment.variables.filter(HostVariables.includes))
+        try client(ofSession: start, nil).connect()
+    }
+
+    /// - Parameter start: starts the host where there is none; nil to look for one alone.
+    private static func client(
+        ofSession start: SessionStart?, _ prompter: (any Prompter)?
+    ) throws(KeychainError) -> SocketClient {
         guard let runtime else {
             throw KeychainError(.notAvailable, "the session has no folder for sockets (set XDG_RUNTIME_DIR)")
         }
-        let client = client(of: [.session(runtime)], prompter, .standard, ClientEnvironment.variables)
-        try client.connect()
-        return client.service
+        return client(of: [.session(runtime, startedBy: start)], prompter, .standard, ClientEnvironment.variables)
     }
 
     /// The host of a program that uses passwords alone. Only files have passwords, but a card may open a file; modules are not searched.
@@ -46,13 +61,32 @@ public enum HostConnection {
     ///   - variables: variables for the host, each as `NAME=value`.
     ///   - trace: the descriptor of a file for the trace of commands to cards, which the client closes at its end. The client then has a
     ///     host of its own.
+    ///   - session: the use of the host that the programs of the session share.
     package static func client(
         _ options: HostOptions, asking prompter: (any Prompter)? = nil,
-        environment variables: [[UInt8]] = ClientEnvironment.variables, trace: Int32? = nil
+        environment variables: [[UInt8]] = ClientEnvironment.variables, trace: Int32? = nil,
+        session: SessionUse = .whereItServes
     ) -> SocketClient {
-        let start = HostStart(environment: variables.filter(HostVariables.includes))
-        let session: [SocketClient.Host] = trace == nil ? runtime.map { [.session($0)] } ?? [] : []
-        return client(of: session + [.ownStarted(by: start)], prompter, options, variables, trace: trace)
+        let ofHost = variables.filter(HostVariables.includes)
+        let own: SocketClient.Host = .ownStarted(by: HostStart(environment: ofHost))
+        var hosts = [own]
+        if trace == nil, let runtime {
+            switch session {
+            case .never: break
+            case .whereItServes: hosts = [.session(runtime, startedBy: nil), own]
+            case .started: hosts = [.session(runtime, startedBy: SessionStart(environment: ofHost)), own]
+            }
+        }
+        return client(of: hosts, prompter, options, variables, trace: trace)
+    }
+
+    /// The use that a client makes of the session's host. A client that the session's host does not serve has one of its own.
+    package enum SessionUse: Sendable {
+        /// The client has a host of its own.
+        case never
+        case whereItServes
+        /// The session's host is started where there is none.
+        case started
     }
 
     private static func client(

@@ -51,51 +51,12 @@ final class HostStart: Sendable {
     private func start() throws(KeychainError) -> Int32 {
         var ends: [Int32] = [-1, -1]
         let made = unsafe tokenkit_socket_pair(&ends)
-        guard made == 0 else { throw HostStart.error("no connection can be made", -made) }
+        guard made == 0 else { throw HostProgram.error("no connection can be made", -made) }
         defer { close(ends[1]) }
-        guard let path = HostStart.paths.first(where: { unsafe access($0, X_OK) == 0 }) else {
+        do throws(KeychainError) { try HostProgram.start(.ofOneProgram, environment, ends[1]) } catch {
             close(ends[0])
-            throw KeychainError(
-                .notAvailable, "there is no host of the keychains (install tokenkitd at \(HostStart.installed[0]))")
-        }
-        let started = start(path, ends[1])
-        guard started == 0 else {
-            close(ends[0])
-            throw HostStart.error("\(path) cannot be started", -started)
+            throw error
         }
         return ends[0]
-    }
-
-    private static func error(_ what: String, _ number: Int32) -> KeychainError {
-        KeychainError(.notAvailable, "\(what): \(SystemError(number).reason)")
-    }
-
-    /// - Returns: 0, or `-errno`.
-    private func start(_ path: String, _ socket: Int32) -> Int32 {
-        var variables: [UnsafeMutablePointer<CChar>?] = unsafe environment.map { variable in
-            unsafe variable.withUnsafeBytes { bytes in
-                unsafe bytes.baseAddress.flatMap { unsafe strndup($0.assumingMemoryBound(to: CChar.self), bytes.count) }
-            }
-        }
-        defer { unsafe variables.forEach { unsafe free($0) } }
-        unsafe variables.append(nil)
-        return unsafe tokenkit_start(path, variables, socket)
-    }
-
-    private static var installed: [String] {
-        [unsafe String(cString: tokenkit_installed_host()), "/usr/libexec/tokenkitd"]
-    }
-
-    /// The host that belongs to this program, or to the library that this code is in: in the `libexec` folder relative to it, or beside
-    /// it, as in a build folder, unless another user can replace it there. Elsewhere it is the installed one: at the path that was set when
-    /// this code was built, or a package's.
-    private static var paths: [String] {
-        let own = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { folder in
-            guard let start = folder.baseAddress, unsafe tokenkit_own_folder(start) != 0 else { return String?.none }
-            return unsafe String(cString: start)
-        }
-        guard let own else { return installed }
-        let beside = ["\(own)/../libexec/tokenkitd", "\(own)/../../libexec/tokenkitd", "\(own)/tokenkitd"]
-        return beside.filter { FollowedPath($0)?.isOwn == true } + installed
     }
 }

@@ -279,9 +279,17 @@ extension SocketClient {
         /// The host that the programs of a session share.
         ///
         /// - Parameter runtime: the session's folder.
-        package static func session(_ runtime: String) -> Host {
+        package static func session(_ runtime: String) -> Host { session(runtime, startedBy: nil) }
+
+        /// - Parameter start: starts the host where there is none; nil to look for one alone.
+        static func session(_ runtime: String, startedBy start: SessionStart?) -> Host {
             Host { () throws(KeychainError) in
-                guard let descriptor = HostSocket.connect(in: runtime) else {
+                var connected = HostSocket.connect(in: runtime)
+                if connected == nil, let start {
+                    try start.start(in: runtime)
+                    connected = HostSocket.connect(in: runtime)
+                }
+                guard let descriptor = connected else {
                     throw KeychainError(.notAvailable, "the session has no host that answers (tokenctl host start)")
                 }
                 let moved = Descriptor.moved(descriptor, to: FrameSocket.lowestOfPrograms)

@@ -31,14 +31,18 @@ package final class SharedHost: Sendable {
         self.make = make
     }
 
-    /// Serves clients until there was none for `patience` and nothing is kept for the next one, or `end` is readable. The host then accepts no more clients, and
-    /// serves the remaining ones until they end.
+    /// Serves clients until there was none for `patience` and nothing is kept for the next one, `end` is readable, or no client can reach the
+    /// host any more. The host then accepts no more clients, and serves the remaining ones until they end.
     ///
     /// - Parameters:
     ///   - patience: how long the host waits for the next client.
     ///   - end: a descriptor that is readable once the host is to end.
+    ///   - isReachable: whether the socket is still where clients look for it.
     ///   - isClosed: called once the host accepts no more clients.
-    package func serve(idleFor patience: Duration = .seconds(60), end: Int32 = -1, isClosed: () -> Void = {}) {
+    package func serve(
+        idleFor patience: Duration = .seconds(60), end: Int32 = -1, isReachable: () -> Bool = { true },
+        isClosed: () -> Void = {}
+    ) {
         heartbeat.start()
         var pending = PendingGreetings()
         var pace = AcceptPace()
@@ -63,7 +67,7 @@ package final class SharedHost: Sendable {
                 if isNeeded() { idleSince = .now }
             }
             if clients.total > 0 || !pending.isEmpty { idleSince = .now }
-            if count == 0, idleSince.duration(to: .now) >= patience { break }
+            if count == 0, idleSince.duration(to: .now) >= patience || !isReachable() { break }
         }
         close(listener)
         isClosed()

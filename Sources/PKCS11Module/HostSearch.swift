@@ -187,7 +187,7 @@ enum HostSearch {
             guard let path = unsafe path.baseAddress?.assumingMemoryBound(to: CChar.self),
                 unsafe access(path, X_OK) == 0
             else { return false }
-            return unsafe environment.withPointers { unsafe tokenkit_start(path, $0, socket) } == 0
+            return unsafe environment.withPointers { unsafe tokenkit_start(path, $0, socket, 0) } == 0
         }
     }
 

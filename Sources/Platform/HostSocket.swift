@@ -15,6 +15,15 @@ package enum HostSocket {
         /// Another host serves the session.
         case isServed
         case system(String, Int32)
+
+        /// What hinders a host.
+        package var reason: String {
+            switch self {
+            case .noFolder(let folder): "\(folder) is not a folder that belongs to this user alone"
+            case .isServed: "another host serves the session"
+            case .system(let what, let code): "\(what): \(SystemError(code).reason)"
+            }
+        }
     }
 
     /// Makes the socket, and removes one that a dead host has left.
@@ -44,11 +53,41 @@ package enum HostSocket {
         let isBound = unsafe withAddress(&address) { unsafe bind(descriptor, $0, $1) } == 0
         let code = errno
         umask(former)
-        guard isBound, Glibc.listen(descriptor, 128) == 0 else {
+        guard isBound, Glibc.listen(descriptor, backlog) == 0 else {
             close(descriptor)
             throw .system("cannot listen at \(path)", isBound ? errno : code)
         }
         return descriptor
+    }
+
+    /// Programs that wait to be accepted. A program that finds them all waiting starts a host of its own.
+    private static let backlog: Int32 = 128
+
+    /// Makes this process the one that listens at a socket which another process made for it: ``listener(in:)`` tells the last process that
+    /// called listen(2).
+    package static func takeOver(_ listener: Int32) { _ = Glibc.listen(listener, backlog) }
+
+    /// The file of a socket, which differs from that of another socket at the same path.
+    package struct File: Equatable, Sendable {
+        private let device: UInt
+        private let inode: UInt
+        /// Set when the socket is bound, and by nothing else. The next file may have the same inode.
+        private let made: (seconds: Int, nanoseconds: Int)
+
+        package static func == (one: File, other: File) -> Bool {
+            one.device == other.device && one.inode == other.inode && one.made == other.made
+        }
+
+        fileprivate init(_ status: stat) {
+            (device, inode) = (UInt(status.st_dev), UInt(status.st_ino))
+            made = (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)
+        }
+    }
+
+    /// The file of a session's socket; nil without one.
+    package static func file(in runtime: String) -> File? {
+        var status = stat()
+        return unsafe lstat(path(in: runtime), &status) == 0 ? File(status) : nil
     }
 
     /// Removes the socket, unless another host listens at it.

@@ -10,11 +10,13 @@ package enum HostVariables {
         ]
     }
 
-    /// Whether a host is given the variable. `TOKENKIT_DEBUG` is not: the module writes the log.
+    /// Whether a host is given the variable. `TOKENKIT_DEBUG` and `TOKENKIT_HOST` are not: the client writes the log, and chooses the host.
     ///
     /// - Parameter variable: `NAME=value`.
     package static func includes(_ variable: [UInt8]) -> Bool {
-        if begins(variable, "TOKENKIT_") { return !begins(variable, "TOKENKIT_DEBUG=") }
+        if begins(variable, "TOKENKIT_") {
+            return !begins(variable, "TOKENKIT_DEBUG=") && !begins(variable, "TOKENKIT_HOST=")
+        }
         return names.contains { begins(variable, $0) }
     }
 

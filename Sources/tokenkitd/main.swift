@@ -16,6 +16,7 @@ internal import Wire
 //
 //   tokenkitd            serves the programs of the session, over the socket that the service manager hands in, or else one that
 //                        it makes in $XDG_RUNTIME_DIR/tokenkit
+//   tokenkitd --session  serves the programs of the session, over the socket there that tokenctl has made, as descriptor 3
 //   tokenkitd --private  serves the one program that started it, over descriptor 3
 //
 // A host starts it with other arguments as well, to run the PKCS #11 module of another maker in a process of its own.
@@ -78,12 +79,49 @@ func socketOfSession(_ runtime: String) -> Int32 {
     do throws(HostSocket.Failure) {
         return try HostSocket.listen(in: runtime)
     } catch {
-        switch error {
-        case .isServed: exit(0)
-        case .noFolder(let folder): fail("\(folder) is not a folder that belongs to this user alone")
-        case .system(let what, let code): fail("\(what): \(SystemError(code).reason)")
-        }
+        if case .isServed = error { exit(0) }
+        fail(error.reason)
     }
+}
+
+/// Serves the programs of the session until none uses the host.
+///
+/// - Parameter socket: makes the socket for a host that has none of a service manager, in the session's folder.
+func serveSession(_ socket: (_ runtime: String) -> Int32) {
+    let watch = InsertionWatch()
+    let shared = SharedState(knownCards: KnownCards(watch.insertion))
+    let cards = shared.cards
+    defer {
+        cards.forgetPINs()
+        PendingLogouts.wait()
+    }
+    let make = makeClients(shared)
+    if let socket = socketOfServiceManager() {
+        LoginWatch.start { lockEverything(cards, after: $0) }
+        SharedHost(listener: socket, isNeeded: cards.keepPINs, make).serve(end: EndSignal.catch())
+        return
+    }
+    guard let runtime = Environment.variable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
+        fail("the session has no folder for sockets (set XDG_RUNTIME_DIR)")
+    }
+    let host = SharedHost(listener: socket(runtime), isNeeded: cards.keepPINs, make)
+    LoginWatch.start { lockEverything(cards, after: $0) }
+    let file = HostSocket.file(in: runtime)
+    host.serve(end: EndSignal.catch(), isReachable: { file != nil && HostSocket.file(in: runtime) == file }) {
+        HostSocket.remove(in: runtime)
+    }
+}
+
+/// Raises the limit of open files, of which each client has some.
+///
+/// - Returns: the former limit.
+func raiseFileLimit() -> rlim_t {
+    var files = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files) == 0 else { return 1024 }
+    let former = files.rlim_cur
+    files.rlim_cur = files.rlim_max
+    unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
+    return former
 }
 
 signal(SIGPIPE, SIG_IGN)
@@ -101,36 +139,21 @@ case ["--private"]:
     keepConnectionToTheEnd()
     let trace = TraceFile()
     PrivateHost.serve(handedIn, makeClients(nil, trace: trace), trace: trace)
-case []:
-    var files = rlimit()
-    var descriptors: rlim_t = 1024
-    if unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files) == 0 {
-        descriptors = files.rlim_cur
-        files.rlim_cur = files.rlim_max
-        unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
+case ["--session"]:
+    _ = raiseFileLimit()
+    serveSession { _ in
+        _ = fcntl(handedIn, F_SETFD, FD_CLOEXEC)
+        HostSocket.takeOver(handedIn)
+        return handedIn
     }
-    let watch = InsertionWatch()
-    let shared = SharedState(knownCards: KnownCards(watch.insertion))
-    let cards = shared.cards
-    let make = makeClients(shared)
-    if let socket = socketOfServiceManager() {
-        LoginWatch.start { lockEverything(cards, after: $0) }
-        SharedHost(listener: socket, isNeeded: cards.keepPINs, make).serve(end: EndSignal.catch())
-    } else {
-        guard let runtime = Environment.variable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
-            fail("the session has no folder for sockets (set XDG_RUNTIME_DIR)")
-        }
+case []:
+    let descriptors = raiseFileLimit()
+    serveSession { runtime in
         // Descriptors that the shell left open are closed.
         for descriptor in handedIn..<Int32(clamping: min(descriptors, 4096)) { close(descriptor) }
-        let socket = socketOfSession(runtime)
-        LoginWatch.start { lockEverything(cards, after: $0) }
-        SharedHost(listener: socket, isNeeded: cards.keepPINs, make).serve(end: EndSignal.catch()) {
-            HostSocket.remove(in: runtime)
-        }
+        return socketOfSession(runtime)
     }
-    cards.forgetPINs()
-    PendingLogouts.wait()
-default: fail("an argument is unknown (give --private, or none)")
+default: fail("an argument is unknown (give --session or --private, or none)")
 }
 // Threads may still be inside calls. `_exit` destroys nothing that they use.
 _exit(0)

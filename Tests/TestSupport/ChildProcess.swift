@@ -68,6 +68,8 @@ public struct ChildProcess: Sendable {
         var variables = ProcessInfo.processInfo.environment
         variables["LC_ALL"] = "C.UTF-8"
         variables["PATH", default: ""] += ":/usr/sbin:/sbin"
+        // Each command of a test has PINs and passwords of its own, and leaves no process behind.
+        variables["TOKENKIT_HOST"] = "private"
         return variables.merging(additions) { $1 }
     }
 }

@@ -69,7 +69,8 @@ extension DoctorSystem {
                 exists("/run/systemd/system") ? "systemctl --user enable --now tokenkit.socket" : "tokenctl host start"
             return [
                 Finding(
-                    state: "note", subject: "host", finding: "programs do not share one: each starts its own",
+                    state: "note", subject: "host",
+                    finding: "none serves this session: tokenctl starts it, other programs start their own",
                     remedy: remedy)
             ]
         }

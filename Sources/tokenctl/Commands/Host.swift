@@ -1,15 +1,17 @@
 internal import ArgumentParser
 internal import Glibc
+internal import HostConnection
+internal import KeychainModel
 import Platform
-internal import Wire
 
 struct Host: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "host",
         abstract: "Start, stop or show the process that has cards and keychains for the session's programs.",
         discussion: """
-            Programs, and this command, share it where it runs; each starts one of its own where it does not. With systemd \
-            'systemctl --user enable --now tokenkit.socket' has it started when the first program needs it.
+            Every command of tokenctl that needs it starts it. Other programs share it where it runs; each starts one of its own \
+            where it does not. With systemd 'systemctl --user enable --now tokenkit.socket' has it started when the first program \
+            needs it. With TOKENKIT_HOST=private in the environment, commands neither start nor share it.
             """,
         subcommands: [Start.self, Stop.self, Status.self], defaultSubcommand: Status.self)
 
@@ -43,11 +45,8 @@ struct Host: ParsableCommand {
             guard session.listener == .none else {
                 return try Host.report("The host serves this session already.", session, output)
             }
-            var host = try HostProgram.start()
-            for _ in 0..<100 where session.listener == .none && !host.hasEnded { usleep(50_000) }
-            guard session.listener != .none else {
-                let reason = host.complaint ?? "it ended, or could not listen at \(session.path)"
-                throw CommandError("the host does not serve this session", reason)
+            do throws(KeychainError) { try HostConnection.startSession() } catch {
+                throw CommandError("the host does not serve this session", error.reason)
             }
             try Host.report("The host serves this session at \(session.path).", session, output)
         }
@@ -99,7 +98,7 @@ struct Host: ParsableCommand {
             let session = try HostSession()
             let sentence =
                 switch session.listener {
-                case .none: "No host serves this session: each program starts one of its own."
+                case .none: "No host serves this session. The next command that needs one starts it."
                 case .process(let process): "A host serves this session at \(session.path) (process \(process))."
                 case .overloaded: "A host listens at \(session.path), and does not answer: many programs wait for it."
                 }
@@ -147,62 +146,5 @@ enum HostProgram {
         let installed = folderOfInstallation + "/libexec/\(name)"
         guard unsafe access(installed, X_OK) != 0 else { return installed }
         return "/" + Executable.path(of: getpid()).split(separator: "/").dropLast().joined(separator: "/") + "/\(name)"
-    }
-
-    /// Starts the host for the session. It outlives this program and its terminal.
-    static func start() throws(CommandError) -> StartedHost {
-        let path = path
-        var errors: [Int32] = [-1, -1]
-        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        guard unsafe socketpair(AF_UNIX, kind, 0, &errors) == 0 else {
-            throw CommandError("cannot start the host", SystemError().reason)
-        }
-        defer { close(errors[1]) }
-        let host = StartedHost(errors: errors[0])
-        let variables = Environment.all.filter { HostVariables.includes(Array($0.utf8)) }
-        let program = ChildProgram(
-            path: path, arguments: [path], environment: variables,
-            streams: [.nothing, .nothing, .descriptor(errors[1])], belonging: .ownSession)
-        do throws(SystemError) { _ = try program.start() } catch {
-            throw CommandError(
-                "cannot start the host", "\(path): \(error.reason)",
-                advice: "sudo make install")
-        }
-        return host
-    }
-}
-
-/// A host that was just started, with its output until it serves the session.
-struct StartedHost: ~Copyable {
-    /// The end of a socket pair whose other end is the host's standard error.
-    private let errors: Int32
-    private var text: [UInt8] = []
-
-    fileprivate init(errors: Int32) {
-        self.errors = errors
-        _ = fcntl(errors, F_SETFL, O_NONBLOCK)
-    }
-
-    deinit { close(errors) }
-
-    /// Whether the process has ended. Reads its output so far.
-    var hasEnded: Bool {
-        mutating get {
-            var buffer = [UInt8](repeating: 0, count: 512)
-            while true {
-                let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(errors, $0.baseAddress, $0.count) }
-                if count < 0 && errno == EINTR { continue }
-                guard count > 0 else { return count == 0 }
-                if text.count < StartedHost.mostText { text += buffer[..<count] }
-            }
-        }
-    }
-
-    private static let mostText = 4096
-
-    /// The last line that the host has written, without its own name; nil without one.
-    var complaint: String? {
-        let lines = String(decoding: text, as: UTF8.self).split(whereSeparator: \.isNewline)
-        return lines.last.map { String($0.trimmingPrefix("\(HostProgram.name): ")) }
     }
 }

@@ -105,3 +105,18 @@ softhsm_token() {
     with_softhsm softhsm2-util --import soft.p8 --token "$1" --label one --id 01 --pin 123456
     with_softhsm pkcs11-tool --module $module --token-label "$1" --write-object soft.der --type cert --id 01 --label one
 } >/dev/null 2>&1
+
+# session_process: the number of the process that serves the session.
+session_process() { tokenctl host --json | jq .process; }
+
+# hosts KIND: how many hosts of that kind run with the folders of the test.
+hosts() {
+    local process count=0
+    for process in /proc/[0-9]*; do
+        grep -qzx -- "$1" "$process/cmdline" 2>/dev/null && grep -qzx "HOME=$HOME" "$process/environ" 2>/dev/null && ((++count))
+    done
+    echo "$count"
+}
+
+# dead PROCESS
+dead() { [ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status"; }
