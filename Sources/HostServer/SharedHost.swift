@@ -14,20 +14,22 @@ package final class SharedHost: Sendable {
     private let environment: HostEnvironment
     private let isNeeded: @Sendable () -> Bool
     private let heartbeat = Heartbeat()
-    private let clients = ClientCount()
+    private let clients: ServedClients
 
     /// - Parameters:
     ///   - listener: a socket that listens.
     ///   - environment: the environment in which clients must agree with this process.
+    ///   - clients: counts the clients.
     ///   - isNeeded: whether the host keeps something for its next client. It is asked every second.
     package init(
-        listener: Int32, environment: HostEnvironment = .ofProcess,
+        listener: Int32, environment: HostEnvironment = .ofProcess, counting clients: ServedClients = ServedClients(),
         isNeeded: @escaping @Sendable () -> Bool = { false },
         _ make: ClientMaker
     ) {
         self.listener = listener
         self.environment = environment
         self.isNeeded = isNeeded
+        self.clients = clients
         self.make = make
     }
 
@@ -119,37 +121,6 @@ package final class SharedHost: Sendable {
         guard peer.user == geteuid() else { return .busy }
         guard environment.suits(HostEnvironment(hello.environment)) else { return .otherEnvironment }
         return clients.add(peer) ? nil : .busy
-    }
-}
-
-/// Counts the clients of a host. A program beyond the limit starts a host of its own.
-private final class ClientCount: Sendable {
-    private let counts = Mutex<[Int32: Int]>([:])
-    private let all = Atomic(0)
-
-    private static let maximum = 1024
-    /// A process has one client for each copy of the module that it loads.
-    private static let maximumOfProcess = 16
-
-    var total: Int { all.load(ordering: .sequentiallyConsistent) }
-
-    /// - Returns: whether the client is below the limits.
-    func add(_ peer: Peer) -> Bool {
-        counts.withLock { counts in
-            let count = counts[peer.process, default: 0]
-            guard count < ClientCount.maximumOfProcess, total < ClientCount.maximum else { return false }
-            counts[peer.process] = count + 1
-            all.add(1, ordering: .sequentiallyConsistent)
-            return true
-        }
-    }
-
-    func remove(_ peer: Peer) {
-        counts.withLock { counts in
-            let count = counts[peer.process, default: 0]
-            counts[peer.process] = count > 1 ? count - 1 : nil
-            all.subtract(1, ordering: .sequentiallyConsistent)
-        }
     }
 }
 

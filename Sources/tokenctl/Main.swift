@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
+internal import HostAPI
 internal import SecureBytes
 
 @main
@@ -104,5 +105,5 @@ struct Tokenctl: ParsableCommand {
             CommandGroup(name: "Testing", subcommands: [VirtualCardCommand.self]),
         ])
 
-    static let version = "0.1.0"
+    static let version = HostStatus.currentVersion
 }

@@ -23,13 +23,15 @@ struct ServiceClient {
     ///
     /// - Parameters:
     ///   - shared: the state that the host's programs have in common; nil for a host of one program.
+    ///   - process: this process.
     ///   - trace: the trace of commands to cards; nil for none.
     /// - Throws: `errSecParam` for a module that is not there, or a reader's URI that cannot be read.
-    func host(sharing shared: SharedState?, trace: TraceFile?) throws(KeychainError) -> Host {
+    func host(sharing shared: SharedState?, in process: HostProcess, trace: TraceFile?) throws(KeychainError) -> Host {
         let host = Host(
             try keychains(shared?.cards, trace),
             accessGroups: options.accessGroups ?? AccessGroups(configured: variables[AccessGroups.variable]),
-            trustAnchors: variables["SSL_CERT_FILE"].map { .file($0) } ?? .system, prompter: person)
+            trustAnchors: variables["SSL_CERT_FILE"].map { .file($0) } ?? .system, prompter: person,
+            in: process)
         return shared?.host(host, for: peer, variables, asks: !options.hasMoreRights) ?? host
     }
 

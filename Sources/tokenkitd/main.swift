@@ -31,8 +31,9 @@ func fail(_ message: String) -> Never {
 
 /// - Parameters:
 ///   - shared: the state that the host's programs have in common; nil for a host of one program.
+///   - process: this process.
 ///   - trace: the trace of a host of one program; nil for a shared host.
-func makeClients(_ shared: SharedState?, trace: TraceFile? = nil) -> ClientMaker {
+func makeClients(_ shared: SharedState?, in process: HostProcess, trace: TraceFile? = nil) -> ClientMaker {
     ClientMaker { hello, peer in
         let variables = ClientVariables(hello.environment).values
         let filter = TokenFilter(
@@ -44,12 +45,13 @@ func makeClients(_ shared: SharedState?, trace: TraceFile? = nil) -> ClientMaker
         let host = Host(
             forTokensOf: ProcessKeychains(sharedCards: shared?.cards, drivers: StandardDrivers.all),
             prompter: promptPolicy.prompter,
-            touchPrompter: promptPolicy.touchPrompter, knownCards: shared?.knownCards, log: { line in log.write(line) })
+            touchPrompter: promptPolicy.touchPrompter, knownCards: shared?.knownCards, in: process,
+            log: { line in log.write(line) })
         return Cryptoki(
             shared?.host(host, for: peer, variables, asks: promptPolicy.prompter != nil) ?? host, filter: filter,
             promptPolicy: promptPolicy, firstHandle: CK_ULONG(hello.firstHandle), log: log)
     } service: { hello, peer throws(KeychainError) in
-        try ServiceClient(hello, peer).host(sharing: shared, trace: trace)
+        try ServiceClient(hello, peer).host(sharing: shared, in: process, trace: trace)
     }
 }
 
@@ -88,23 +90,23 @@ func socketOfSession(_ runtime: String) -> Int32 {
 ///
 /// - Parameter socket: makes the socket for a host that has none of a service manager, in the session's folder.
 func serveSession(_ socket: (_ runtime: String) -> Int32) {
-    let watch = InsertionWatch()
+    let (watch, clients) = (InsertionWatch(), ServedClients())
     let shared = SharedState(knownCards: KnownCards(watch.insertion))
     let cards = shared.cards
     defer {
         cards.forgetPINs()
         PendingLogouts.wait()
     }
-    let make = makeClients(shared)
+    let make = makeClients(shared, in: HostProcess(serving: { clients.programs }))
     if let socket = socketOfServiceManager() {
         LoginWatch.start { lockEverything(cards, after: $0) }
-        SharedHost(listener: socket, isNeeded: cards.keepPINs, make).serve(end: EndSignal.catch())
+        SharedHost(listener: socket, counting: clients, isNeeded: cards.keepPINs, make).serve(end: EndSignal.catch())
         return
     }
     guard let runtime = Environment.variable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
         fail("the session has no folder for sockets (set XDG_RUNTIME_DIR)")
     }
-    let host = SharedHost(listener: socket(runtime), isNeeded: cards.keepPINs, make)
+    let host = SharedHost(listener: socket(runtime), counting: clients, isNeeded: cards.keepPINs, make)
     LoginWatch.start { lockEverything(cards, after: $0) }
     let file = HostSocket.file(in: runtime)
     host.serve(end: EndSignal.catch(), isReachable: { file != nil && HostSocket.file(in: runtime) == file }) {
@@ -138,7 +140,7 @@ case ["--private"]:
     TerminalSignals.leaveToClient()
     keepConnectionToTheEnd()
     let trace = TraceFile()
-    PrivateHost.serve(handedIn, makeClients(nil, trace: trace), trace: trace)
+    PrivateHost.serve(handedIn, makeClients(nil, in: HostProcess(), trace: trace), trace: trace)
 case ["--session"]:
     _ = raiseFileLimit()
     serveSession { _ in

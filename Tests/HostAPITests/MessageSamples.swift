@@ -144,7 +144,7 @@ enum MessageSamples {
             .askAhead(of: .reading(of: keychain)), .keychains(.knownCards), .keys(KeyQuery(.cryptokiID([1, 0]))),
             .keys(KeyQuery(.any, in: .knownTokens)), .damage(Query(local)), .storedSecret(of: local),
         ]
-        return requests + cardRequests
+        return requests + cardRequests + hostRequests
     }
 
     private static var tokenRequests: [HostRequest] {
@@ -314,7 +314,7 @@ enum MessageSamples {
             item.keychain, .file, name: "a", location: "/a", status: [], damage: error)
         return try answers + answersAboutFiles(item, named, missing) + answersAboutKeys(item, missing)
             + answersAboutCards(description, error)
-            + [.keychains(Outcome([damaged])), .damage(missing), .damage([])]
+            + [.keychains(Outcome([damaged])), .damage(missing), .damage([])] + hostAnswers
     }
 
     private static func answersAboutKeys(_ item: Item, _ missing: [Missing]) -> [HostAnswer] {

@@ -98,6 +98,7 @@ extension HostAnswer: WireValue {
         case .dataObject(let content): (30, content)
         case .modules(let modules): (31, modules)
         case .damage(let missing): (32, missing)
+        case .hostStatus(let status): (33, status)
         }
     }
 
@@ -141,6 +142,7 @@ extension HostAnswer: WireValue {
         case 30: self = try message.read(Self.dataObject)
         case 31: self = try message.read(Self.modules)
         case 32: self = try message.read(Self.damage)
+        case 33: self = try message.read(Self.hostStatus)
         default: throw .malformed
         }
     }

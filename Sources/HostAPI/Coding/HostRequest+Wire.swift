@@ -59,6 +59,7 @@ extension HostRequest: WireValue {
         case .modules: message.write(case: 50)
         case .damage(let query): message.write(case: 51, query)
         case .storedSecret(let item): message.write(case: 52, item)
+        case .hostStatus: message.write(case: 53)
         }
     }
 
@@ -116,6 +117,7 @@ extension HostRequest: WireValue {
         case 50: self = .modules
         case 51: self = try message.read(Self.damage)
         case 52: self = try message.read(Self.storedSecret)
+        case 53: self = .hostStatus
         default: throw .malformed
         }
     }

@@ -37,4 +37,5 @@ public enum HostAnswer: Sendable, Equatable {
     case dataObject(CardDataContent)
     case modules([ModuleDescription])
     case damage([Missing])
+    case hostStatus(HostStatus)
 }

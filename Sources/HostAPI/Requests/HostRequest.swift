@@ -56,6 +56,7 @@ public enum HostRequest: Sendable, Equatable {
     case modules
     case damage(Query)
     case storedSecret(of: PersistentReference)
+    case hostStatus
 }
 
 extension KeychainService {
@@ -124,6 +125,7 @@ extension KeychainService {
             case .modules: return .modules(try modules(context))
             case .damage(let query): return .damage(try damage(matching: query, context))
             case .storedSecret(let item): return .secret(try storedSecret(of: item, context))
+            case .hostStatus: return .hostStatus(try hostStatus(context))
             }
             return .done
         } catch {

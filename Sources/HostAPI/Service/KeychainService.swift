@@ -8,7 +8,7 @@ public import SystemCrypto
 /// in its own process and behind a socket. The functions block until they are answered. All of them may be called from several threads.
 ///
 /// An answer that is incomplete says so in its ``Outcome``: a member of the search list that fails hides no other.
-public protocol KeychainService: CardService {
+public protocol KeychainService: CardService, HostStateService {
     /// The members of the search list and their state, in its order. Sends a card no command but for its label, and
     /// asks no person.
     ///

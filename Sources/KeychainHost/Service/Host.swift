@@ -24,17 +24,20 @@ public final class Host: KeychainService {
     let placeTable: PlaceTable
     /// Reports the events of readers until its monitor is cancelled, on the thread of the request.
     let watchReaders: ReaderWatch
+    let process: HostProcess
 
     /// - Parameters:
     ///   - accessGroups: the groups that are open to the client.
     ///   - trustAnchors: the roots for searches for trusted certificates.
     ///   - prompter: asks where a request leaves questions to the host.
-    public convenience init(
-        _ process: ProcessKeychains, accessGroups: AccessGroups = .configured, trustAnchors: TrustAnchors = .system,
-        prompter: any Prompter
+    ///   - process: the process that serves the client.
+    package convenience init(
+        _ keychains: ProcessKeychains, accessGroups: AccessGroups = .configured, trustAnchors: TrustAnchors = .system,
+        prompter: any Prompter, in process: HostProcess = HostProcess()
     ) {
         self.init(
-            of: process, for: SearchClient(accessGroups: accessGroups, trustAnchors: trustAnchors), prompter: prompter)
+            of: keychains, for: SearchClient(accessGroups: accessGroups, trustAnchors: trustAnchors),
+            prompter: prompter, in: process)
     }
 
     /// Makes the host of a client that uses tokens by PKCS #11, to whom all access groups are open.
@@ -43,25 +46,28 @@ public final class Host: KeychainService {
     ///   - prompter: asks for logins without a PIN; nil for the keys of readers alone.
     ///   - touchPrompter: tells a person to touch a card; nil for nobody.
     ///   - knownCards: the facts that all clients of the process have read of cards; nil for a process of one client.
+    ///   - process: the process that serves the client.
     ///   - log: is told what happens to logins. No line has a PIN.
     package convenience init(
-        forTokensOf process: ProcessKeychains, prompter: (any Prompter)?, touchPrompter: (any Prompter)?,
-        knownCards: KnownCards? = nil, watchingReaders watch: @escaping ReaderWatch = { $0.run($1) },
+        forTokensOf keychains: ProcessKeychains, prompter: (any Prompter)?, touchPrompter: (any Prompter)?,
+        knownCards: KnownCards? = nil, in process: HostProcess = HostProcess(),
+        watchingReaders watch: @escaping ReaderWatch = { $0.run($1) },
         log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         let prompter: any Prompter = prompter ?? NoPrompter(allowsPINPad: true)
         self.init(
-            of: process, for: SearchClient(accessGroups: .all), prompter: prompter, touchPrompter: touchPrompter,
-            knownCards: knownCards, watchingReaders: watch, log: log)
+            of: keychains, for: SearchClient(accessGroups: .all), prompter: prompter, touchPrompter: touchPrompter,
+            knownCards: knownCards, in: process, watchingReaders: watch, log: log)
     }
 
     init(
         of keychains: any HostedKeychains, for client: SearchClient, prompter: any Prompter,
-        touchPrompter: (any Prompter)? = nil, knownCards: KnownCards? = nil,
+        touchPrompter: (any Prompter)? = nil, knownCards: KnownCards? = nil, in process: HostProcess = HostProcess(),
         watchingReaders watch: @escaping ReaderWatch = { $0.run($1) },
         log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.keychains = keychains
+        self.process = process
         self.client = client
         self.prompter = prompter
         (clientPrompter, permission) = (NoPrompter(), nil)
@@ -82,7 +88,7 @@ public final class Host: KeychainService {
         (keychains, client, prompter, clientPrompter) = (host.keychains, host.client, host.prompter, person)
         self.permission = permission
         (requests, contexts, subscriptions) = (host.requests, host.contexts, host.subscriptions)
-        (placeTable, watchReaders) = (host.placeTable, host.watchReaders)
+        (placeTable, watchReaders, process) = (host.placeTable, host.watchReaders, host.process)
     }
 
     /// The host for requests whose client asks this person. All else is shared with this host.

@@ -15,21 +15,8 @@ struct Host: ParsableCommand {
             """,
         subcommands: [Start.self, Stop.self, Status.self], defaultSubcommand: Status.self)
 
-    /// The state after a command, as JSON.
-    struct State: Encodable {
-        let socket: String
-        let isServed: Bool
-        /// The host's process; nil where a service manager listens in its place.
-        let process: Int32?
-
-        init(_ session: HostSession) {
-            let listener = session.listener
-            (socket, isServed, process) = (session.path, listener != .none, session.host(listener))
-        }
-    }
-
     private static func report(_ sentence: String, _ session: HostSession, _ output: OutputOptions) throws {
-        guard !output.json else { return try Listing.showJSON(State(session)) }
+        guard !output.json else { return try Listing.showJSON(State(session, session.listener)) }
         StandardOutput.line(sentence)
     }
 
@@ -88,23 +75,6 @@ struct Host: ParsableCommand {
         }
     }
 
-    struct Status: ParsableCommand {
-        static let configuration = CommandConfiguration(
-            commandName: "status", abstract: "Show whether one serves this session.")
-
-        @OptionGroup var output: OutputOptions
-
-        func run() throws {
-            let session = try HostSession()
-            let sentence =
-                switch session.listener {
-                case .none: "No host serves this session. The next command that needs one starts it."
-                case .process(let process): "A host serves this session at \(session.path) (process \(process))."
-                case .overloaded: "A host listens at \(session.path), and does not answer: many programs wait for it."
-                }
-            try Host.report(sentence, session, output)
-        }
-    }
 }
 
 /// The session that a host serves, by its folder for sockets.

@@ -120,3 +120,6 @@ hosts() {
 
 # dead PROCESS
 dead() { [ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status"; }
+
+# uses PROCESS: whether the session's host serves a program.
+uses() { tokenctl host --json | jq -e ".clients[] | select(.process == $1)"; }
