@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+package import HostAPI
 package import Platform
 
 /// The process at the other end of a client's connection, as the kernel reports it. The client has no influence on it.
@@ -39,4 +40,7 @@ extension Peer {
 
     /// The name of the program that the process runs; empty where it cannot be seen.
     package var program: String { Executable.name(of: process) }
+
+    /// The process as a client of the host.
+    package var client: HostStatus.Client { HostStatus.Client(process: process, program: program) }
 }

@@ -31,7 +31,7 @@ struct ServiceClient {
             try keychains(shared?.cards, trace),
             accessGroups: options.accessGroups ?? AccessGroups(configured: variables[AccessGroups.variable]),
             trustAnchors: variables["SSL_CERT_FILE"].map { .file($0) } ?? .system, prompter: person,
-            in: process)
+            in: process, for: peer.client)
         return shared?.host(host, for: peer, variables, asks: !options.hasMoreRights) ?? host
     }
 

@@ -24,8 +24,12 @@ internal import Wire
 /// The first descriptor that is handed in: by the module, and by a service manager (sd_listen_fds(3)).
 let handedIn: Int32 = 3
 
+@Sendable func writeError(_ line: String) {
+    _ = unsafe "\(line)\n".withCString { unsafe write(STDERR_FILENO, $0, strlen($0)) }
+}
+
 func fail(_ message: String) -> Never {
-    _ = unsafe "tokenkitd: \(message)\n".withCString { unsafe write(STDERR_FILENO, $0, strlen($0)) }
+    writeError("tokenkitd: \(message)")
     exit(1)
 }
 
@@ -46,7 +50,7 @@ func makeClients(_ shared: SharedState?, in process: HostProcess, trace: TraceFi
             forTokensOf: ProcessKeychains(sharedCards: shared?.cards, drivers: StandardDrivers.all),
             prompter: promptPolicy.prompter,
             touchPrompter: promptPolicy.touchPrompter, knownCards: shared?.knownCards, in: process,
-            log: { line in log.write(line) })
+            for: peer.client, log: { line in log.write(line) })
         return Cryptoki(
             shared?.host(host, for: peer, variables, asks: promptPolicy.prompter != nil) ?? host, filter: filter,
             promptPolicy: promptPolicy, firstHandle: CK_ULONG(hello.firstHandle), log: log)
@@ -97,8 +101,11 @@ func serveSession(_ socket: (_ runtime: String) -> Int32) {
         cards.forgetPINs()
         PendingLogouts.wait()
     }
-    let make = makeClients(shared, in: HostProcess(serving: { clients.programs }))
-    if let socket = socketOfServiceManager() {
+    let managed = socketOfServiceManager()
+    // A service manager keeps what its services write; elsewhere the journal is in memory alone.
+    let journal = managed == nil ? Journal() : Journal { line in writeError(line) }
+    let make = makeClients(shared, in: HostProcess(serving: { clients.programs }, journal: journal))
+    if let socket = managed {
         LoginWatch.start { lockEverything(cards, after: $0) }
         SharedHost(listener: socket, counting: clients, isNeeded: cards.keepPINs, make).serve(end: EndSignal.catch())
         return

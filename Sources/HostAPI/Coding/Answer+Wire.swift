@@ -99,6 +99,7 @@ extension HostAnswer: WireValue {
         case .modules(let modules): (31, modules)
         case .damage(let missing): (32, missing)
         case .hostStatus(let status): (33, status)
+        case .journal(let page): (34, page)
         }
     }
 
@@ -143,6 +144,7 @@ extension HostAnswer: WireValue {
         case 31: self = try message.read(Self.modules)
         case 32: self = try message.read(Self.damage)
         case 33: self = try message.read(Self.hostStatus)
+        case 34: self = try message.read(Self.journal)
         default: throw .malformed
         }
     }

@@ -60,6 +60,7 @@ extension HostRequest: WireValue {
         case .damage(let query): message.write(case: 51, query)
         case .storedSecret(let item): message.write(case: 52, item)
         case .hostStatus: message.write(case: 53)
+        case .journal(let position, let patience): message.write(case: 54, position, patience)
         }
     }
 
@@ -118,6 +119,7 @@ extension HostRequest: WireValue {
         case 51: self = try message.read(Self.damage)
         case 52: self = try message.read(Self.storedSecret)
         case 53: self = .hostStatus
+        case 54: self = try message.read(Self.journal)
         default: throw .malformed
         }
     }

@@ -38,4 +38,5 @@ public enum HostAnswer: Sendable, Equatable {
     case modules([ModuleDescription])
     case damage([Missing])
     case hostStatus(HostStatus)
+    case journal(JournalPage)
 }

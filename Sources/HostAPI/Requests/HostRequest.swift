@@ -57,6 +57,7 @@ public enum HostRequest: Sendable, Equatable {
     case damage(Query)
     case storedSecret(of: PersistentReference)
     case hostStatus
+    case journal(after: UInt64?, waiting: Duration)
 }
 
 extension KeychainService {
@@ -126,6 +127,8 @@ extension KeychainService {
             case .damage(let query): return .damage(try damage(matching: query, context))
             case .storedSecret(let item): return .secret(try storedSecret(of: item, context))
             case .hostStatus: return .hostStatus(try hostStatus(context))
+            case .journal(let position, let patience):
+                return .journal(try journal(after: position, waiting: patience, context))
             }
             return .done
         } catch {

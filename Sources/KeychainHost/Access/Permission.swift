@@ -20,10 +20,10 @@ package struct Permission: Sendable {
     /// The way during a request, with which its question ends.
     ///
     /// - Parameter purpose: what the request is for, as the client says.
-    func during(_ ticket: RequestTicket, for purpose: String?) -> Permission {
+    func during(_ ticket: RequestTicket, for purpose: String?, _ journal: ClientJournal) -> Permission {
         var permission = self
         permission.purpose = purpose
-        permission.prompter = TicketPrompter(ticket: ticket, prompter: prompter)
+        permission.prompter = TicketPrompter(ticket: ticket, prompter: prompter, journal: journal)
         permission.check = { () throws(KeychainError) in try ticket.check() }
         return permission
     }

@@ -33,7 +33,15 @@ public struct SymmetricKey: Sendable {
     }
 
     var type: KeyType { KeyType(rawValue: attributes[.keyType]?.integer ?? 0) }
-    private var label: String { attributes[.label]?.string ?? "" }
+    var label: String { attributes[.label]?.string ?? "" }
+
+    /// The name of the keychain it is in; nil for a key in memory.
+    var keychainName: String? {
+        switch place {
+        case .memory: nil
+        case .keychain(let keychain, _): keychain.name
+        }
+    }
 
     /// The key's bytes, for operations only.
     package func material(use: String, authentication: AuthenticationContext) throws(KeychainError) -> Secret {

@@ -99,14 +99,12 @@ final class FilePlace: HostedPlace {
         throw KeychainError(.itemNotFound)
     }
 
-    /// The bytes of a secret key, for its use, even where they must not be revealed.
-    func keyBytes(
-        _ reference: PersistentReference, use: String, _ authentication: AuthenticationContext
-    ) throws(KeychainError) -> Secret {
+    /// - Throws: `errSecItemNotFound`.
+    func symmetricKey(_ reference: PersistentReference) throws(KeychainError) -> SymmetricKey {
         guard let key = try requireFile().symmetricKeys(.reference(reference)).first else {
             throw KeychainError(.itemNotFound)
         }
-        return try key.material(use: use, authentication: authentication)
+        return key
     }
 
     // MARK: Login

@@ -66,23 +66,33 @@ extension Host {
         to place: String, forOneUse isForOneUse: Bool, _ context: RequestContext
     ) throws(KeychainError) {
         try visit(place: place, context) { (place, ticket, authentication) throws(KeychainError) in
-            if isForOneUse {
-                try place.logInForOneUse(use: context.purpose ?? "use the key once", authentication)
-            } else {
-                try place.logIn(use: context.purpose ?? "log in", authentication)
+            try journal.noting(.logIn, nil, of: place.place.name) { () throws(KeychainError) in
+                if isForOneUse {
+                    try place.logInForOneUse(use: context.purpose ?? "use the key once", authentication)
+                } else {
+                    try place.logIn(use: context.purpose ?? "log in", authentication)
+                }
             }
         }
     }
 
     public func logOut(of place: String, _ context: RequestContext) throws(KeychainError) {
-        try run(context) { _ throws(KeychainError) in try placeTable.place(at: place).logOut() }
+        try run(context) { _ throws(KeychainError) in
+            let place = try placeTable.place(at: place)
+            let isLoggedIn = place.login != nil
+            place.logOut()
+            if isLoggedIn { journal.note(.logOut, nil, of: place.place.name) }
+        }
     }
 
     public func changePIN(
         of place: String, from old: SharedSecret, to new: SharedSecret, _ context: RequestContext
     ) throws(KeychainError) {
         try run(context) { _ throws(KeychainError) in
-            try placeTable.place(at: place).changePIN(from: old.secret.clone(), to: new.secret.clone())
+            let place = try placeTable.place(at: place)
+            try journal.noting(.changePIN, nil, of: place.place.name) { () throws(KeychainError) in
+                try place.changePIN(from: old.secret.clone(), to: new.secret.clone())
+            }
         }
     }
 
@@ -106,7 +116,11 @@ extension Host: InProcessHost {
             guard let file = place as? FilePlace else {
                 throw KeychainError(.itemNotFound, "there are no secret keys on a card", failure: .noKey)
             }
-            return SharedSecret(try file.keyBytes(key, use: context.purpose ?? "use the key", authentication))
+            let symmetric = try file.symmetricKey(key)
+            return try journal.noting(.use, symmetric.label, of: symmetric.keychainName) { () throws(KeychainError) in
+                SharedSecret(
+                    try symmetric.material(use: context.purpose ?? "use the key", authentication: authentication))
+            }
         }
         return bytes.secret.clone()
     }

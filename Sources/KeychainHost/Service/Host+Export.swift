@@ -19,7 +19,7 @@ extension Host {
                 (key, encrypted) throws(KeychainError) in
                 try visit.ticket.check()
                 guard case .item(let reference) = key else { return try key.givenPrivateKey }
-                return try visit.session.exportKey(reference, encrypted: encrypted)
+                return try visit.session.exportKey(reference, encrypted: encrypted, noting: self.journal)
             }
             return SharedSecret(try file.bytes())
         }
@@ -46,13 +46,15 @@ extension KeyRequest.Key {
 
 extension KeychainSession {
     fileprivate func exportKey(
-        _ reference: PersistentReference, encrypted: Bool
+        _ reference: PersistentReference, encrypted: Bool, noting journal: ClientJournal
     ) throws(KeychainError) -> PrivateKey {
         let item: Item? = if reference.tokenID == nil { try keyItem(reference) } else { nil }
         guard let item, !item.isOnToken, let keychain = try keychain(item.keychain) as? LocalKeychain else {
             throw KeychainError(
                 .dataNotAvailable, "the key '\(item?.label ?? "")' is in no keychain that it could leave")
         }
-        return try keychain.exportKey(item.reference, encrypted: encrypted, authentication: authentication)
+        return try journal.noting(.export, item.journalName, of: keychain.name) { () throws(KeychainError) in
+            try keychain.exportKey(item.reference, encrypted: encrypted, authentication: authentication)
+        }
     }
 }

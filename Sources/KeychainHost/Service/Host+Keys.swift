@@ -61,7 +61,13 @@ extension Host {
 
     public func perform(_ request: KeyRequest, _ context: RequestContext) throws(KeychainError) -> SharedSecret {
         try use(request.key, context, for: request) { (key, purpose, authentication) throws(KeychainError) in
-            try key.perform(request, for: purpose ?? request.standardUse, authentication)
+            let use = purpose ?? request.standardUse
+            guard let action = key.action(of: request) else {
+                return try key.perform(request, for: use, authentication)
+            }
+            return try journal.noting(action, key.label, of: key.keychainName) { () throws(KeychainError) in
+                try key.perform(request, for: use, authentication)
+            }
         }
     }
 
@@ -156,6 +162,34 @@ private enum UsableKey {
 
     private static func publicKey(_ der: [UInt8]?) throws(KeychainError) -> PublicKey {
         try KeychainError.mapping { () throws(CryptoError) in try PublicKey(spki: der ?? []) }
+    }
+
+    /// The action that the journal has of a request; nil for one with a key that the client gave, or with a public half.
+    func action(of request: KeyRequest) -> JournalEntry.Action? {
+        guard case .item = request.key else { return nil }
+        switch (self, request.operation) {
+        case (.publicHalf, _), (.pair, .verify), (.pair, .encrypt): return nil
+        case (_, .sign), (.symmetric, .verify): return .sign
+        case (_, .decrypt): return .decrypt
+        case (_, .exchange): return .agree
+        case (.symmetric, .encrypt): return .encrypt
+        }
+    }
+
+    var label: String {
+        switch self {
+        case .pair(let key): key.item?.label ?? key.name
+        case .publicHalf: ""
+        case .symmetric(let key): key.label
+        }
+    }
+
+    var keychainName: String? {
+        switch self {
+        case .pair(let key): key.keychainName
+        case .publicHalf: nil
+        case .symmetric(let key): key.keychainName
+        }
     }
 
     func isSupported(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {

@@ -25,19 +25,32 @@ public final class Host: KeychainService {
     /// Reports the events of readers until its monitor is cancelled, on the thread of the request.
     let watchReaders: ReaderWatch
     let process: HostProcess
+    /// The journal of the process, for this client's uses of keys, passwords and logins.
+    let journal: ClientJournal
 
     /// - Parameters:
     ///   - accessGroups: the groups that are open to the client.
     ///   - trustAnchors: the roots for searches for trusted certificates.
     ///   - prompter: asks where a request leaves questions to the host.
-    ///   - process: the process that serves the client.
-    package convenience init(
+    public convenience init(
         _ keychains: ProcessKeychains, accessGroups: AccessGroups = .configured, trustAnchors: TrustAnchors = .system,
-        prompter: any Prompter, in process: HostProcess = HostProcess()
+        prompter: any Prompter
+    ) {
+        self.init(
+            keychains, accessGroups: accessGroups, trustAnchors: trustAnchors, prompter: prompter, in: HostProcess(),
+            for: .ofThisProcess)
+    }
+
+    /// - Parameters:
+    ///   - process: the process that serves the client.
+    ///   - program: the client's program.
+    package convenience init(
+        _ keychains: ProcessKeychains, accessGroups: AccessGroups, trustAnchors: TrustAnchors,
+        prompter: any Prompter, in process: HostProcess, for program: HostStatus.Client
     ) {
         self.init(
             of: keychains, for: SearchClient(accessGroups: accessGroups, trustAnchors: trustAnchors),
-            prompter: prompter, in: process)
+            prompter: prompter, in: process, for: program)
     }
 
     /// Makes the host of a client that uses tokens by PKCS #11, to whom all access groups are open.
@@ -47,27 +60,29 @@ public final class Host: KeychainService {
     ///   - touchPrompter: tells a person to touch a card; nil for nobody.
     ///   - knownCards: the facts that all clients of the process have read of cards; nil for a process of one client.
     ///   - process: the process that serves the client.
+    ///   - program: the client's program; nil for this one.
     ///   - log: is told what happens to logins. No line has a PIN.
     package convenience init(
         forTokensOf keychains: ProcessKeychains, prompter: (any Prompter)?, touchPrompter: (any Prompter)?,
-        knownCards: KnownCards? = nil, in process: HostProcess = HostProcess(),
+        knownCards: KnownCards? = nil, in process: HostProcess = HostProcess(), for program: HostStatus.Client? = nil,
         watchingReaders watch: @escaping ReaderWatch = { $0.run($1) },
         log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         let prompter: any Prompter = prompter ?? NoPrompter(allowsPINPad: true)
         self.init(
             of: keychains, for: SearchClient(accessGroups: .all), prompter: prompter, touchPrompter: touchPrompter,
-            knownCards: knownCards, in: process, watchingReaders: watch, log: log)
+            knownCards: knownCards, in: process, for: program, watchingReaders: watch, log: log)
     }
 
     init(
         of keychains: any HostedKeychains, for client: SearchClient, prompter: any Prompter,
         touchPrompter: (any Prompter)? = nil, knownCards: KnownCards? = nil, in process: HostProcess = HostProcess(),
-        watchingReaders watch: @escaping ReaderWatch = { $0.run($1) },
+        for program: HostStatus.Client? = nil, watchingReaders watch: @escaping ReaderWatch = { $0.run($1) },
         log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.keychains = keychains
         self.process = process
+        journal = ClientJournal(process.journal, of: program ?? .ofThisProcess)
         self.client = client
         self.prompter = prompter
         (clientPrompter, permission) = (NoPrompter(), nil)
@@ -88,7 +103,8 @@ public final class Host: KeychainService {
         (keychains, client, prompter, clientPrompter) = (host.keychains, host.client, host.prompter, person)
         self.permission = permission
         (requests, contexts, subscriptions) = (host.requests, host.contexts, host.subscriptions)
-        (placeTable, watchReaders, process) = (host.placeTable, host.watchReaders, host.process)
+        (placeTable, watchReaders) = (host.placeTable, host.watchReaders)
+        (process, journal) = (host.process, host.journal)
     }
 
     /// The host for requests whose client asks this person. All else is shared with this host.
@@ -169,8 +185,9 @@ public final class Host: KeychainService {
             return made.rememberingPresence()
         }
         return kept.asking(
-            TicketPrompter(ticket: ticket, prompter: prompter), lastTry: context.mayUseLastTry ? .spend : .keep
-        ).asking(for: permission?.during(ticket, for: context.purpose))
+            TicketPrompter(ticket: ticket, prompter: prompter, journal: journal),
+            lastTry: context.mayUseLastTry ? .spend : .keep
+        ).asking(for: permission?.during(ticket, for: context.purpose, journal))
     }
 
     public func usableCredentials(_ context: RequestContext) throws(KeychainError) -> [CredentialKind] {
@@ -255,9 +272,11 @@ public final class Host: KeychainService {
             let item = try visit.session.item(item)
             if let refusal = item.itemClass.refusalToLeave(item.attributes) { throw refusal }
             let use = visit.use("read \(item.itemClass.anyNoun)")
-            let secret = try visit.session.keychain(of: item).secret(
-                of: item, use: use, authentication: visit.session.authentication)
-            return SharedSecret(ifAny: secret)
+            let keychain = try visit.session.keychain(of: item)
+            return try journal.noting(.read, item.journalName, of: keychain.name) { () throws(KeychainError) in
+                SharedSecret(
+                    ifAny: try keychain.secret(of: item, use: use, authentication: visit.session.authentication))
+            }
         }
     }
 
@@ -298,76 +317,6 @@ public final class Host: KeychainService {
                 outcome.add(missing: try session.damage(matching: query))
             }
             return outcome
-        }
-    }
-
-    // MARK: Locking
-
-    public func unlock(
-        _ keychain: KeychainIdentifier, for seconds: UInt32?, _ context: RequestContext
-    ) throws(KeychainError) {
-        try visit(context, onToken: !keychain.isLocal) { visit throws(KeychainError) in
-            let authentication = visit.session.authentication
-            switch try visit.session.keychain(keychain) {
-            case let token as TokenKeychain:
-                // A PIN that came along is an answer to be checked.
-                if !authentication.hasCredential(.pin), try token.isUnlocked() { return }
-                try token.verifyPIN(use: visit.use("log in"), authentication: authentication)
-            case let file as LocalKeychain:
-                // A login session may have the key: the password that came along would not be checked.
-                if authentication.hasCredential(.password) {
-                    try file.confirmPresence(use: visit.use(LocalKeychain.plainUnlock), authentication: authentication)
-                } else {
-                    try file.unlock(use: visit.use(LocalKeychain.plainUnlock), authentication: authentication)
-                }
-                if let seconds {
-                    try file.shareKeyWithSession(seconds: seconds)
-                } else {
-                    try file.shareKeyWithSession()
-                }
-            case let other: try other.unlock(use: visit.use(LocalKeychain.plainUnlock), authentication: authentication)
-            }
-        }
-    }
-
-    public func lock(_ keychain: KeychainIdentifier?, _ context: RequestContext) throws(KeychainError) -> [Missing] {
-        guard let keychain else { return try lockAll(context) }
-        return try visit(context, onToken: !keychain.isLocal) { visit throws(KeychainError) in
-            switch try visit.session.keychain(keychain) {
-            case let token as TokenKeychain: try token.logOut()
-            case let file as LocalKeychain: try file.lockEverywhere()
-            default: throw .noSuchKeychain(keychain)
-            }
-            return []
-        }
-    }
-
-    private func lockAll(_ context: RequestContext) throws(KeychainError) -> [Missing] {
-        try visit(context) { visit throws(KeychainError) in
-            var missing = try keychains.lockFiles()
-            for case let token as TokenKeychain in visit.session.searchList.members {
-                do throws(KeychainError) {
-                    if try token.identity() != nil, try token.isUnlocked() { try token.logOut() }
-                } catch {
-                    missing.append(token.missing(error))
-                }
-            }
-            return missing
-        }
-    }
-
-    public func administer(
-        _ keychain: KeychainIdentifier, _ administration: CardAdministration, _ context: RequestContext
-    ) throws(KeychainError) {
-        try visit(context, onToken: true) { visit throws(KeychainError) in
-            let authentication = visit.session.authentication
-            let token = try visit.session.card(keychain)
-            switch administration {
-            case .changePIN: try token.change(.pin, authentication: authentication)
-            case .changeUnblockingKey: try token.change(.unblockingKey, authentication: authentication)
-            case .unblockPIN: try token.unblock(authentication: authentication)
-            case .reset: try token.reset()
-            }
         }
     }
 

@@ -114,14 +114,17 @@ final class RequestTable: Sendable {
 struct TicketPrompter: ForwardingPrompter {
     private let ticket: RequestTicket
     let prompter: any Prompter
+    private let journal: ClientJournal
 
-    init(ticket: RequestTicket, prompter: any Prompter) {
+    init(ticket: RequestTicket, prompter: any Prompter, journal: ClientJournal) {
         self.ticket = ticket
         self.prompter = ticket.end.map(prompter.givingUp) ?? prompter
+        self.journal = journal
     }
 
     func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
-        try checking { () throws(KeychainError) in try prompter.ask(request) }
+        if let action = request.refusedAction { journal.note(action, nil, of: request.subject, failure: .authFailed) }
+        return try checking { () throws(KeychainError) in try prompter.ask(request) }
     }
 
     func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret {
@@ -147,6 +150,18 @@ struct TicketPrompter: ForwardingPrompter {
         } catch {
             try ticket.check()
             throw error
+        }
+    }
+}
+
+extension PromptRequest {
+    /// The answer that was refused, where the question is asked again for that.
+    fileprivate var refusedAction: JournalEntry.Action? {
+        guard failure != nil else { return nil }
+        return switch purpose {
+        case .pin, .unblockingKey: .answerPIN
+        case .password: .answerPassword
+        case .newPIN, .newUnblockingKey, .newPassword: nil
         }
     }
 }

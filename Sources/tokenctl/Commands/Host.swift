@@ -13,7 +13,7 @@ struct Host: ParsableCommand {
             where it does not. With systemd 'systemctl --user enable --now tokenkit.socket' has it started when the first program \
             needs it. With TOKENKIT_HOST=private in the environment, commands neither start nor share it.
             """,
-        subcommands: [Start.self, Stop.self, Status.self], defaultSubcommand: Status.self)
+        subcommands: [Start.self, Stop.self, Status.self, Log.self], defaultSubcommand: Status.self)
 
     private static func report(_ sentence: String, _ session: HostSession, _ output: OutputOptions) throws {
         guard !output.json else { return try Listing.showJSON(State(session, session.listener)) }

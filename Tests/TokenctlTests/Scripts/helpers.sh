@@ -121,5 +121,6 @@ hosts() {
 # dead PROCESS
 dead() { [ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status"; }
 
-# uses PROCESS: whether the session's host serves a program.
+# uses PROCESS: whether the session's host serves a program; lines COUNT FILE: whether a file has as many lines.
 uses() { tokenctl host --json | jq -e ".clients[] | select(.process == $1)"; }
+lines() { [ "$(wc -l <"$2")" = "$1" ]; }
