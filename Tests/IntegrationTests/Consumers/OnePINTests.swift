@@ -14,7 +14,7 @@ import VirtualCard
     init() throws {
         card = try ConsumerCard(["9A": .ecP256, "9C": .ecP256])
         try card.writePinentry()
-        prompt = ["PINENTRY_PROGRAM": card.path("pinentry")]
+        prompt = ["PINENTRY_PROGRAM": card.path("pinentry"), "TOKENKIT_HOST": "session"]
         host = SessionHost(at: card.path("run"), card.environment.merging(prompt) { $1 })
         try host.start()
     }
@@ -96,7 +96,7 @@ import VirtualCard
         }
         try sign()
         #expect(try questions() == 3)
-        try card.succeed([Program.command, "lock-keychain", "-a"])
+        try card.succeed([Program.command, "lock-keychain", "-a"], prompt)
         try sign()
         #expect(try questions() == 4)
     }

@@ -105,16 +105,17 @@ import VirtualCard
         let holder = try DaemonWithCard(VirtualCardBuilder(profile: .yubiKey57, fourKeys: .p256).build())
         var environment = environment
         environment["PCSCLITE_CSOCK_NAME"] = holder.daemon.socketPath
+        environment["TOKENKIT_HOST"] = "session"
         let started = try run(Program.command, "host", "start", environment: environment)
         try #require(started.status == 0, "\(started)")
         let host = SessionHost(in: folder, environment)
         defer { host.stop() }
         try #require(try eventually { try logind.delayCount == 1 })
-        try folder.write("pin", "123456")
+        environment["CARD_PIN"] = "123456"
         try folder.write("message", "message")
         let sign = [
             Program.command, "sign", "-k", "9A", "-o", folder.path("signature"), folder.path("message"), "--pin-source",
-            "file:\(folder.path("pin"))",
+            "env:CARD_PIN",
         ]
         let signed = try Program.run(sign, environment: environment)
         try #require(signed.status == 0, "\(signed)")
