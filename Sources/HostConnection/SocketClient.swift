@@ -98,7 +98,8 @@ package final class SocketClient: Sendable {
             cancelling: { self.cancel($0) }, isConnected: { self.connections.areServed },
             exchange: { (request, context) throws(KeychainError) in
                 let end = context.timeLimit.map { ContinuousClock.now + $0 + SocketClient.grace }
-                return try exchange(request, context, end.map(prompter.givingUp) ?? prompter, end)
+                return try exchange(
+                    request, context, end.map { prompter.givingUp(at: QuestionEnd(at: $0)) } ?? prompter, end)
             })
     }
 

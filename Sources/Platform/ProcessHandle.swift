@@ -43,10 +43,10 @@ package final class ProcessHandle: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Whether the process has not ended, and has executed no other file that can be seen. It may have hidden its own since.
+    /// Whether the process has not ended, and has executed no other file. One that has hidden its file since may have executed another.
     var runsSameProgram: Bool {
         guard let run, let now = ProgramRun(of: process), now.startTime == run.startTime else { return false }
-        return (now.file == nil || now.file == run.file) && !hasEnded
+        return now.file == run.file && !hasEnded
     }
 
     package var hasEnded: Bool {

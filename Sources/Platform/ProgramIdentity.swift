@@ -73,7 +73,8 @@ package struct ProgramIdentity: Sendable {
         }
         let container = ProgramContainer(of: process)
         (run, self.container, state) = (ProgramRun(process, status, file.state.mark), container, file.state)
-        if isInterpreter {
+        // A file system in user space can show one content and run another.
+        if isInterpreter || file.isInUserSpace {
             id = nil
         } else if let container {
             id = digest(file).map { .contained(container, digest: $0) }

@@ -18,7 +18,7 @@ public struct FirstAvailablePrompter: Prompter {
     public var allowsPINPad: Bool { prompters.contains(where: \.allowsPINPad) }
     public var canConfirm: Bool { prompters.contains { $0.canAsk && $0.canConfirm } }
 
-    public func givingUp(at end: ContinuousClock.Instant) -> any Prompter {
+    public func givingUp(at end: QuestionEnd) -> any Prompter {
         FirstAvailablePrompter(prompters.map { $0.givingUp(at: end) }, alternative: alternative)
     }
 

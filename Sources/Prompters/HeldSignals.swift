@@ -1,4 +1,5 @@
 internal import Glibc
+internal import HostAPI
 internal import Synchronization
 
 /// Holds back the signals that would end the process, until a terminal is as it was before.
@@ -13,10 +14,10 @@ struct HeldSignals {
 
     private static let state = Mutex((holders: 0, held: [Int32]()))
 
-    private let end: ContinuousClock.Instant?
+    private let end: QuestionEnd
 
-    /// - Parameter end: the time at which a wait is given up as for a signal; nil for never.
-    init(_ numbers: [Int32] = ending + [SIGTSTP], until end: ContinuousClock.Instant? = nil) {
+    /// - Parameter end: the end at which a wait is given up as for a signal.
+    init(_ numbers: [Int32] = ending + [SIGTSTP], until end: QuestionEnd = QuestionEnd(at: nil)) {
         self.end = end
         Self.state.withLock { state in
             if state.holders == 0 { caught.store(0, ordering: .relaxed) }
@@ -25,8 +26,8 @@ struct HeldSignals {
         }
     }
 
-    /// Whether one of the signals came, or the time is over.
-    var hasCome: Bool { caught.load(ordering: .relaxed) != 0 || end.map { .now >= $0 } ?? false }
+    /// Whether one of the signals came, or the end.
+    var hasCome: Bool { caught.load(ordering: .relaxed) != 0 || end.hasCome }
 
     /// Stops holding the signals, and raises those that came.
     func release() {

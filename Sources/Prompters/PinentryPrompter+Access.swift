@@ -9,7 +9,7 @@ extension PinentryPrompter {
     /// `SETNOTOK` when its only other button is pressed leads to the second window, and not to a lasting decision.
     public func decide(_ question: AccessQuestion) throws(KeychainError) -> AccessDecision {
         let patience = ContinuousClock.now + question.patience
-        let limited = limited(to: end.map { min($0, patience) } ?? patience)
+        let limited = limited(to: patience)
         let seconds = max(1, question.patience.components.seconds)
         let first = try limited.ask(
             question.lines, yes: "Allow _once", third: question.offersAlways ? "_Always allow" : nil, no: "_Deny",
@@ -34,7 +34,7 @@ extension PinentryPrompter {
 
     private func confirmsAlways(_ question: AccessQuestion, no: String, _ seconds: Int64) throws(KeychainError) -> Bool
     {
-        let lines = ["Always allow this, without a question?"] + question.lines.dropFirst()
+        let lines = ["Always allow it to \(question.use.words), without a question?"] + question.lines.dropFirst()
         return try ask(lines, yes: "_Always allow", third: nil, no: no, seconds).answer == .yes
     }
 

@@ -9,8 +9,8 @@ public struct PinentryPrompter: Prompter {
     private let program: String
     private let place: PromptPlace
     private let trial = Trial()
-    /// The time at which a question is given up; nil for never.
-    private(set) var end: ContinuousClock.Instant?
+    /// The end at which a question is given up.
+    private(set) var end = QuestionEnd(at: nil)
 
     /// The time that the program may take for an answer that needs no person, in milliseconds.
     var patience: Int32 = 10_000
@@ -23,13 +23,15 @@ public struct PinentryPrompter: Prompter {
         self.place = place
     }
 
-    public func givingUp(at end: ContinuousClock.Instant) -> any Prompter {
-        limited(to: end)
-    }
-
-    func limited(to end: ContinuousClock.Instant) -> PinentryPrompter {
+    public func givingUp(at end: QuestionEnd) -> any Prompter {
         var prompter = self
         prompter.end = end
+        return prompter
+    }
+
+    func limited(to time: ContinuousClock.Instant) -> PinentryPrompter {
+        var prompter = self
+        prompter.end = end.limited(to: time)
         return prompter
     }
 

@@ -40,15 +40,15 @@ public struct PromptPlace: Sendable {
     }
 
     /// The place for a question about another process, which is not to answer it itself: the pinentry and the display of this process. The
-    /// other one's display counts only where this process has none. Other variables of it could have pinentry load code.
+    /// other one's display and terminal count only where this process has no display. Other variables of it could have pinentry load code.
     package init(about process: Int32, variables: [String: String]) {
         var own = Environment.ofPerson
         own[PinentryPrompter.variable] = Environment.variable(PinentryPrompter.variable)
-        if PromptPlace.displays.allSatisfy({ own[$0] == nil }) {
-            for name in PromptPlace.displays + ["XAUTHORITY"] { own[name] = variables[name] }
-        }
+        let hasDisplay = PromptPlace.displays.contains { own[$0]?.isEmpty == false }
+        if !hasDisplay { for name in PromptPlace.displays + ["XAUTHORITY"] { own[name] = variables[name] } }
         for name in ["TERM", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES"] { own[name] = variables[name] ?? own[name] }
-        self.init(process: process, variables: own)
+        let (terminal, isInForeground) = hasDisplay ? (nil, false) : PromptPlace.terminal(of: process)
+        self.init(terminal: terminal, process: process, variables: own, isAtTerminal: isInForeground)
     }
 
     private static let displays = ["DISPLAY", "WAYLAND_DISPLAY"]

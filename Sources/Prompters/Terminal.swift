@@ -1,5 +1,6 @@
 internal import KeychainModel
 internal import Glibc
+internal import HostAPI
 internal import Platform
 internal import SecureBytes
 
@@ -29,11 +30,11 @@ final class Terminal {
 
     /// Reads a line that is shown, without its end.
     ///
-    /// - Parameter end: the time at which the answer is given up, and empty; nil for never.
-    func readLine(until end: ContinuousClock.Instant? = nil) -> String {
+    /// - Parameter end: the end at which the answer is given up, and empty.
+    func readLine(until end: QuestionEnd = QuestionEnd(at: nil)) -> String {
         var line: [UInt8] = []
         while line.count < Terminal.maximumLength {
-            guard waitForByte(unless: { end.map { .now >= $0 } ?? false }) else { return "" }
+            guard waitForByte(unless: { end.hasCome }) else { return "" }
             guard let byte = readByte(), byte != UInt8(ascii: "\n") else { break }
             line.append(byte)
         }
@@ -48,9 +49,9 @@ final class Terminal {
     /// The terminal is restored when this returns, and when a signal ends the process meanwhile. Ctrl-C arrives as a
     /// character and cancels.
     ///
-    /// - Parameter end: the time at which the question is given up; nil for never.
+    /// - Parameter end: the end at which the question is given up.
     func readHidden(
-        asking question: String, until end: ContinuousClock.Instant? = nil
+        asking question: String, until end: QuestionEnd = QuestionEnd(at: nil)
     ) throws(KeychainError) -> Secret {
         var shown = termios()
         guard unsafe tcgetattr(descriptor, &shown) == 0 else {

@@ -5,14 +5,14 @@ public import SecureBytes
 /// Asks on the controlling terminal, whatever standard input and output are, without showing what is typed.
 public struct TerminalPrompter: Prompter {
     private let place: PromptPlace
-    /// The time at which a question is given up; nil for never.
-    private var end: ContinuousClock.Instant?
+    /// The end at which a question is given up.
+    private var end = QuestionEnd(at: nil)
 
     public init(at place: PromptPlace = .ofProcess) {
         self.place = place
     }
 
-    public func givingUp(at end: ContinuousClock.Instant) -> any Prompter {
+    public func givingUp(at end: QuestionEnd) -> any Prompter {
         var prompter = self
         prompter.end = end
         return prompter
@@ -52,7 +52,7 @@ public struct TerminalPrompter: Prompter {
         terminal.write(
             question.offersAlways ? "Allow once (o), always (a), or deny (d)? " : "Allow once (o), or deny (d)? ")
         let patience = ContinuousClock.now + question.patience
-        switch terminal.readLine(until: end.map { min($0, patience) } ?? patience).lowercased() {
+        switch terminal.readLine(until: end.limited(to: patience)).lowercased() {
         case "o", "once": return .allowOnce
         case "a" where question.offersAlways, "always" where question.offersAlways: return .allowAlways
         default: return .deny

@@ -14,6 +14,21 @@ public struct PIN: ~Copyable, Sendable {
 
     public let origin: Origin
 
+    /// The mark of a PIN that a host has kept.
+    public struct Kept: Sendable {
+        /// The number of times that the host had forgotten the PIN of the card before.
+        package let forgettings: Int
+        /// Whether another client than the present one gave it.
+        package let isOthers: Bool
+
+        package init(after forgettings: Int, isOthers: Bool) {
+            (self.forgettings, self.isOthers) = (forgettings, isOthers)
+        }
+    }
+
+    /// Nil for a PIN that a person or a program gives now.
+    public let kept: Kept?
+
     /// The characters, in the encoding in which they were typed; empty for a PIN that is typed elsewhere.
     public let secret: Secret
 
@@ -21,8 +36,12 @@ public struct PIN: ~Copyable, Sendable {
         self.init(.given, secret)
     }
 
-    private init(_ origin: Origin, _ secret: consuming Secret) {
-        self.origin = origin
+    package init(_ secret: consuming Secret, kept: Kept?) {
+        self.init(.given, secret, kept: kept)
+    }
+
+    private init(_ origin: Origin, _ secret: consuming Secret, kept: Kept? = nil) {
+        (self.origin, self.kept) = (origin, kept)
         self.secret = secret
     }
 
@@ -49,6 +68,6 @@ public struct PIN: ~Copyable, Sendable {
 
     /// A second PIN of the same bytes.
     public borrowing func clone() -> PIN {
-        PIN(origin, secret.clone())
+        PIN(origin, secret.clone(), kept: kept)
     }
 }

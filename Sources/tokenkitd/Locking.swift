@@ -6,13 +6,9 @@ internal import LoginSessions
 /// On sleep, a keychain locks only where its settings say so. A locked screen locks none: which of its items can be read then is a setting
 /// of each (`kSecAttrAccessible…`).
 @Sendable func lockEverything(_ cards: SharedCards, after event: LoginEvent) {
-    KeychainPreferences().lockKeychains { keychain in
-        switch event {
-        case .screenLocked: false
-        case .suspending: keychain.locksOnSleep
-        case .sessionEnded: true
-        }
-    }
-    // A card that waits for a touch may take long.
     cards.forgetPINs()
+    guard event != .screenLocked else { return }
+    KeychainPreferences().lockKeychains { keychain in
+        event == .sessionEnded || keychain.locksOnSleep
+    }
 }

@@ -32,7 +32,7 @@ struct ServiceClient {
             accessGroups: options.accessGroups ?? AccessGroups(configured: variables[AccessGroups.variable]),
             trustAnchors: variables["SSL_CERT_FILE"].map { .file($0) } ?? .system, prompter: person,
             in: process, for: peer.client)
-        return shared?.host(host, for: peer, variables, asks: !options.hasMoreRights) ?? host
+        return shared?.host(host, for: peer, variables, asks: !options.hasMoreRights, isForRequests: true) ?? host
     }
 
     private var person: any Prompter {

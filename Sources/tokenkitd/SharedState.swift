@@ -16,9 +16,14 @@ struct SharedState: Sendable {
     /// - Parameters:
     ///   - variables: of the client's environment.
     ///   - asks: whether a person may be asked.
-    func host(_ host: Host, for peer: Peer, _ variables: [String: String], asks: Bool) -> Host {
+    ///   - isForRequests: as `Permission` takes it.
+    func host(
+        _ host: Host, for peer: Peer, _ variables: [String: String], asks: Bool, isForRequests: Bool
+    ) -> Host {
         let place = PromptPlace(about: peer.process, variables: variables)
         let prompter: any Prompter = asks ? FirstAvailablePrompter.standard(at: place) : NoPrompter()
-        return host.asking(for: Permission(decisions, of: AskingProgram(peer.handle), asking: prompter))
+        return host.asking(
+            for: Permission(
+                decisions, of: AskingProgram(peer.handle), asking: prompter, isForRequests: isForRequests))
     }
 }

@@ -52,7 +52,8 @@ func makeClients(_ shared: SharedState?, in process: HostProcess, trace: TraceFi
             touchPrompter: promptPolicy.touchPrompter, knownCards: shared?.knownCards, in: process,
             for: peer.client, log: { line in log.write(line) })
         return Cryptoki(
-            shared?.host(host, for: peer, variables, asks: promptPolicy.prompter != nil) ?? host, filter: filter,
+            shared?.host(host, for: peer, variables, asks: promptPolicy.prompter != nil, isForRequests: false)
+                ?? host, filter: filter,
             promptPolicy: promptPolicy, firstHandle: CK_ULONG(hello.firstHandle), log: log)
     } service: { hello, peer throws(KeychainError) in
         try ServiceClient(hello, peer).host(sharing: shared, in: process, trace: trace)
@@ -107,13 +108,13 @@ func serveSession(_ socket: (_ runtime: String) -> Int32) {
     let make = makeClients(shared, in: HostProcess(serving: { clients.programs }, journal: journal))
     if let socket = managed {
         LoginWatch.start { lockEverything(cards, after: $0) }
-        SharedHost(listener: socket, counting: clients, isNeeded: cards.keepPINs, make).serve(end: EndSignal.catch())
+        SharedHost(listener: socket, counting: clients, isNeeded: { cards.havePIN }, make).serve(end: EndSignal.catch())
         return
     }
     guard let runtime = Environment.variable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
         fail("the session has no folder for sockets (set XDG_RUNTIME_DIR)")
     }
-    let host = SharedHost(listener: socket(runtime), counting: clients, isNeeded: cards.keepPINs, make)
+    let host = SharedHost(listener: socket(runtime), counting: clients, isNeeded: { cards.havePIN }, make)
     LoginWatch.start { lockEverything(cards, after: $0) }
     let file = HostSocket.file(in: runtime)
     host.serve(end: EndSignal.catch(), isReachable: { file != nil && HostSocket.file(in: runtime) == file }) {

@@ -46,7 +46,7 @@ import WireTransport
     @Test func aQuestionIsGivenUpInTimeAndItsLateReplyIsNoRequest() {
         line.begin(5)
         let start = ContinuousClock.now
-        let asked = prompter.givingUp(at: start + .milliseconds(300))
+        let asked = prompter.givingUp(at: QuestionEnd(at: start + .milliseconds(300)))
         #expect(throws: KeychainError(.userCanceled)) { try asked.confirm("Sure?") }
         #expect(ContinuousClock.now - start < .seconds(2))
         // The reply that is still to come would answer another question.

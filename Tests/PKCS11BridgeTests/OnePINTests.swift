@@ -149,7 +149,7 @@ import VirtualCard
         let stage = try Stage()
         let card = try Cards.plain()
         stage.reader.remove()
-        #expect(!stage.cards.keepPINs())
+        #expect(eventually { !stage.cards.havePIN })
         stage.reader.insert(card)
         let module = try stage.program()
         let session = try module.session()
@@ -164,9 +164,9 @@ import VirtualCard
         let stage = try Stage(profile)
         let module = try stage.program()
         let session = try module.session(loggedIn: true)
-        #expect(stage.cards.keepPINs())
+        #expect(stage.cards.havePIN)
         stage.cards.forgetPINs()
-        #expect(!stage.cards.keepPINs())
+        #expect(!stage.cards.havePIN)
         for (module, session) in [(stage.first, stage.session), (module, session)] {
             #expect(returned { try sign(module, session) } == CKR_KEY_HANDLE_INVALID)
         }

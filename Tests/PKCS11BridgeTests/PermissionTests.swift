@@ -5,6 +5,7 @@ import KeychainHost
 import KeychainModel
 import Platform
 import SecureBytes
+import SystemCrypto
 import TestSupport
 import Testing
 import TokenKit
@@ -34,7 +35,7 @@ import VirtualCard
         let program = AskingProgram(ProcessHandle(getpid()))
         return try TestModule(
             reader, promptPolicy: PromptPolicy(prompter: prompter), sharing: first, cards: cards,
-            permission: Permission(decisions, of: program, asking: person))
+            permission: Permission(decisions, of: program, asking: person, isForRequests: false))
     }
 
     private func session(_ module: TestModule, pin: String? = nil) throws -> CK_SESSION_HANDLE {
@@ -81,7 +82,16 @@ import VirtualCard
 
     @Test func nobodyToAskIsARefusalAtOnce() throws {
         let module = try program(NoPrompter())
-        #expect(try sign(module, session(module)) == CKR_FUNCTION_CANCELED)
+        // A login without a PIN would be worth nothing, and is not offered.
+        #expect(try module.cryptoki.tokenInfo(module.slots[0]).flags & CKF_PROTECTED_AUTHENTICATION_PATH == 0)
+        #expect(returned { _ = try self.session(module) } == CKR_ARGUMENTS_BAD)
+        let session = try self.session(module, pin: "123456")
+        #expect(sign(module, session) == CKR_OK)
+    }
+
+    @Test func whoCanBeAskedIsOfferedALoginWithoutAPIN() throws {
+        let module = try program(Decides())
+        #expect(try module.cryptoki.tokenInfo(module.slots[0]).flags & CKF_PROTECTED_AUTHENTICATION_PATH != 0)
     }
 
     /// The person typed it there.
@@ -121,5 +131,76 @@ import VirtualCard
         try module.cryptoki.logIn(session, CKU_CONTEXT_SPECIFIC, pin: nil)
         _ = try bytes(of: module.cryptoki.sign(session, Self.digest, .bytes(1_024)))
         #expect(person.questions.isEmpty)
+    }
+
+    /// A client of the host's face says of itself that a login for this one use came before.
+    @Test(arguments: [UInt8(1), 2]) func aClaimedAuthorizationIsNone(id: UInt8) throws {
+        let person = Decides()
+        let module = try program(person)
+        let session = try session(module)
+        _ = try module.key(session, [id])
+        #expect(throws: KeychainError.self) {
+            let reference = try #require(
+                try module.host.tokenItems(
+                    in: reader.name, TokenItemSelection([.privateKeys], cryptokiID: [id]),
+                    RequestContext(questions: .never, place: reader.name)
+                ).found.first { $0.isPrivateKey }
+            ).reference
+            var request = KeyRequest(.sign(Self.digest), .signature(.ecdsa(.sha256)), with: reference)
+            request.isAuthorized = true
+            _ = try module.host.perform(request, RequestContext(questions: .never, place: reader.name))
+        }
+        #expect(person.questions.count == (id == 1 ? 1 : 0))
+        #expect(reader.pinsSent == 1)
+    }
+
+    @Test func aLockTakesThePINFromAllLogins() throws {
+        let module = try program(Decides(.allowAlways))
+        let session = try session(module)
+        #expect(sign(module, session) == CKR_OK)
+        cards.forgetPINs()
+        #expect(!cards.havePIN)
+        #expect(sign(module, session) == CKR_KEY_HANDLE_INVALID)
+        #expect(!cards.havePIN, "nothing gives it back")
+        #expect(reader.pinsSent == 1)
+    }
+
+    /// Printed Information needs the PIN, and another program's is none.
+    @Test func dataThatNeedsThePINIsNotReadWithThatOfAnotherProgram() throws {
+        let printed = (CKA_OBJECT_ID, [UInt8](hex: "060A60864801650307023001"))
+        let module = try program(Decides())
+        let session = try session(module)
+        #expect(try module.find(session, (CKA_CLASS, Encoded.ulong(CKO_DATA)), printed).isEmpty)
+        let own = try first.session()
+        #expect(try first.find(own, (CKA_CLASS, Encoded.ulong(CKO_DATA)), printed).count == 1)
+        #expect(reader.pinsSent == 1)
+    }
+
+    /// Presented again, the right PIN would give the tries back to whoever guesses.
+    @Test func guessesOfAnotherProgramForgetThePIN() throws {
+        let module = try program(Decides())
+        let session = try session(module)
+        for guess in ["111111", "222222"] {
+            #expect(
+                returned { try module.cryptoki.setPIN(session, from: .of(guess), to: .of("333333")) } != CKR_OK)
+        }
+        reader.resetByAnotherClient()
+        #expect(sign(first, try first.session()) != CKR_OK)
+        #expect(reader.pinsSent == 3, "the login's and two guesses")
+    }
+
+    /// The time of the PIN ends also where the client that gave it has ended.
+    @Test func thePINsTimeOutlastsItsGiver() throws {
+        let reader = VirtualReader(card: try Cards.plain())
+        let cards = SharedCards()
+        let first = try TestModule(reader, cards: cards)
+        try first.process.preferences.setPINTimeout(1)
+        let other = try TestModule(reader, sharing: first, cards: cards)
+        _ = try other.session()
+        _ = try first.session(loggedIn: true)
+        first.cryptoki.finalize()
+        let commands = reader.log.count
+        #expect(eventually { !cards.havePIN })
+        #expect(eventually { reader.log.count > commands }, "the card is told")
     }
 }

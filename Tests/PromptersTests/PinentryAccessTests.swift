@@ -50,7 +50,7 @@ import Testing
         #expect(
             second == [
                 title,
-                "SETDESC Always allow this, without a question?%0AItem: login key%0AProgram: mail%0AFile: /usr/bin/mail",
+                "SETDESC Always allow it to sign with a key, without a question?%0AItem: login key%0AProgram: mail%0AFile: /usr/bin/mail",
                 "SETTIMEOUT 60", "SETOK _Always allow", "SETCANCEL _Deny", "CONFIRM",
             ])
     }
@@ -108,7 +108,7 @@ import Testing
     @Test func theEndOfTheRequestEndsTheQuestion() throws {
         let fake = try FakePinentry(["CONFIRM": "exec sleep 600"])
         let start = ContinuousClock.now
-        #expect(try fake.prompter.givingUp(at: start + .seconds(1)).decide(question()) == .deny)
+        #expect(try fake.prompter.givingUp(at: QuestionEnd(at: start + .seconds(1))).decide(question()) == .deny)
         #expect(ContinuousClock.now - start < .seconds(20))
     }
 

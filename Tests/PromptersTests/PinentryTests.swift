@@ -15,9 +15,19 @@ import Testing
         let fake = try FakePinentry(["GETPIN": "exec sleep 600"])
         let start = ContinuousClock.now
         #expect(throws: KeychainError(.userCanceled)) {
-            _ = try fake.prompter.givingUp(at: start + .seconds(1)).ask(request).count
+            _ = try fake.prompter.givingUp(at: QuestionEnd(at: start + .seconds(1))).ask(request).count
         }
         #expect(ContinuousClock.now - start < .seconds(20))
+        let process = try fake.process
+        #expect(kill(process, 0) == -1)
+    }
+
+    /// A program that was killed while its question was open.
+    @Test func aWindowIsClosedOnceItsRequestIsOver() throws {
+        let fake = try FakePinentry(["GETPIN": "exec sleep 600"])
+        let beginning = ContinuousClock.now
+        let end = QuestionEnd(at: nil) { beginning.duration(to: .now) > .milliseconds(300) }
+        #expect(throws: KeychainError(.userCanceled)) { _ = try fake.prompter.givingUp(at: end).ask(request).count }
         let process = try fake.process
         #expect(kill(process, 0) == -1)
     }

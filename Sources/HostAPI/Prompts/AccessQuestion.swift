@@ -106,7 +106,7 @@ extension String {
 
 extension AccessQuestion.Use {
     /// Completes "wants to …".
-    fileprivate var words: String {
+    package var words: String {
         switch self {
         case .sign: "sign with a key"
         case .decrypt: "decrypt with a key"

@@ -103,9 +103,10 @@ package struct ClientPrompter: Prompter {
     package var allowsPINPad: Bool { abilities.allowsPINPad }
     package var alternative: String { abilities.alternative }
 
-    package func givingUp(at end: ContinuousClock.Instant) -> any Prompter {
+    /// A client that ends gives no answer, so that the end of its request needs no look.
+    package func givingUp(at end: QuestionEnd) -> any Prompter {
         var prompter = self
-        prompter.end = end
+        prompter.end = end.time
         return prompter
     }
 

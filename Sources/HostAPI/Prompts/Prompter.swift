@@ -50,9 +50,9 @@ public protocol Prompter: Sendable {
     /// - Returns: a function that ends it; nil where waits are not shown.
     func showWait(forCardIn reader: String) -> (@Sendable () -> Void)?
 
-    /// The prompter whose questions end at a time without an answer, with an error of the prompter's choice, so that none stays with the
+    /// The prompter whose questions end without an answer at the given end, with an error of the prompter's choice, so that none stays with the
     /// person. A prompter that cannot end a question is returned as it is.
-    func givingUp(at end: ContinuousClock.Instant) -> any Prompter
+    func givingUp(at end: QuestionEnd) -> any Prompter
 
     /// The other ways to give the answer, for the error of a question that cannot be asked: a program has other ways than a command.
     var alternative: String { get }
@@ -80,7 +80,7 @@ extension Prompter {
         return {}
     }
 
-    public func givingUp(at end: ContinuousClock.Instant) -> any Prompter { self }
+    public func givingUp(at end: QuestionEnd) -> any Prompter { self }
 
     public func showWait(forCardIn reader: String) -> (@Sendable () -> Void)? { nil }
 

@@ -2,6 +2,7 @@ package import HostAPI
 package import KeychainModel
 internal import Platform
 internal import Synchronization
+internal import TokenKit
 
 /// An item whose use a person decides about.
 package struct AccessItem: Sendable, Hashable {
@@ -24,6 +25,16 @@ package final class AccessDecisions: Sendable {
     private let policy: any AccessPolicy
     private let patience: Duration
     private let questions = Mutex<[Pair: OpenQuestion]>([:])
+    /// One question at a time is before the person.
+    private let turn = QuestionTurn()
+    private let denials = Mutex(RecentEntries<Denial, ContinuousClock.Instant>(limit: 256))
+    private let denialLasts: Duration
+
+    /// A question that was denied, which is not asked again for a moment: a program could ask until the person gives in.
+    private struct Denial: Hashable {
+        let pair: Pair
+        let use: AccessQuestion.Use
+    }
 
     /// A program and an item. A person is asked one question at a time about it.
     private struct Pair: Hashable {
@@ -40,11 +51,13 @@ package final class AccessDecisions: Sendable {
     /// - Parameters:
     ///   - policy: the place of decisions that hold for ever.
     ///   - patience: the time for an answer.
+    ///   - denialLasts: the time for which a denial also answers equal questions.
     package init(
-        policy: any AccessPolicy = RememberedAccess(), patience: Duration = AccessQuestion.standardPatience
+        policy: any AccessPolicy = RememberedAccess(), patience: Duration = AccessQuestion.standardPatience,
+        denialLasts: Duration = .seconds(10)
     ) {
         self.policy = policy
-        self.patience = patience
+        (self.patience, self.denialLasts) = (patience, denialLasts)
     }
 
     /// Returns where the program may use the item, after a question to a person where there is no decision yet.
@@ -72,8 +85,17 @@ package final class AccessDecisions: Sendable {
                 defer { release(pair, own) }
                 // Another thread may have had an answer since.
                 if isAllowed(identity, use, item) { return }
-                let decision = try prompter.decide(question)
-                if decision == .deny { own.deny() }
+                let denial = Denial(pair: pair, use: use)
+                if let time = denials.withLock({ $0[denial] }), time.duration(to: .now) < denialLasts {
+                    own.deny()
+                    throw AccessDecisions.denied(question)
+                }
+                let decision = try turn.take(checking: check) { _ throws(KeychainError) in try prompter.decide(question)
+                }
+                if decision == .deny {
+                    own.deny()
+                    denials.withLock { $0[denial] = .now }
+                }
                 return try take(decision, on: question, identity, item, of: program)
             case .others(let other):
                 try other.wait(checking: check)
@@ -92,7 +114,9 @@ package final class AccessDecisions: Sendable {
         _ use: AccessQuestion.Use, _ item: AccessItem, _ purpose: String?, _ identity: ProgramIdentity
     ) -> AccessQuestion {
         var hasChanged = false
-        if let id = identity.id, let path = identity.path, let former = policy.programAllowed(at: path) {
+        if let id = identity.id, let path = AccessDecisions.ownPath(of: identity),
+            let former = policy.programAllowed(at: path)
+        {
             hasChanged = former != id
         }
         let described = AccessQuestion.Program(
@@ -114,8 +138,13 @@ package final class AccessDecisions: Sendable {
                 .restrictedAPI, "the file of '\(question.program.name)' was changed while a person was asked about it")
         }
         guard let id = identity.id else { return }
-        if let path = identity.path { policy.noteAllowed(id, at: path) }
+        if let path = AccessDecisions.ownPath(of: identity) { policy.noteAllowed(id, at: path) }
         if decision == .allowAlways { policy.allow(id, to: question.use, item.key) }
+    }
+
+    /// The path of the program's file where it means this system's; nil in a container with files of its own.
+    private static func ownPath(of identity: ProgramIdentity) -> String? {
+        identity.container == nil ? identity.path : nil
     }
 
     private static func denied(_ question: AccessQuestion) -> KeychainError {

@@ -10,25 +10,37 @@ package struct Permission: Sendable {
     private let program: AskingProgram
     private var prompter: any Prompter
     private var purpose: String?
-    private var check: @Sendable () throws(KeychainError) -> Void = { () throws(KeychainError) in }
+    /// Whether each request says for itself what it is for, and whether a person may be asked.
+    fileprivate let isForRequests: Bool
 
-    /// - Parameter prompter: reaches the person by the host's own means: a client does not answer for its program.
-    package init(_ decisions: AccessDecisions, of program: AskingProgram, asking prompter: any Prompter) {
+    /// - Parameters:
+    ///   - prompter: reaches the person by the host's own means: a client does not answer for its program.
+    ///   - isForRequests: whether each request says for itself what it is for, and whether a person may be asked. Those of PKCS #11 do
+    ///     neither.
+    package init(
+        _ decisions: AccessDecisions, of program: AskingProgram, asking prompter: any Prompter,
+        isForRequests: Bool = true
+    ) {
         (self.decisions, self.program, self.prompter) = (decisions, program, prompter)
+        self.isForRequests = isForRequests
     }
+
+    /// Whether a person may be there to answer.
+    var canAsk: Bool { prompter.canConfirm }
 
     /// The way during a request, with which its question ends.
     ///
     /// - Parameter purpose: what the request is for, as the client says.
     func during(_ ticket: RequestTicket, for purpose: String?, _ journal: ClientJournal) -> Permission {
         var permission = self
-        permission.purpose = purpose
+        permission.purpose = isForRequests ? purpose : nil
         permission.prompter = TicketPrompter(ticket: ticket, prompter: prompter, journal: journal)
-        permission.check = { () throws(KeychainError) in try ticket.check() }
         return permission
     }
 
-    fileprivate func require(_ use: AccessQuestion.Use, of item: AccessItem) throws(KeychainError) {
+    fileprivate func require(
+        _ use: AccessQuestion.Use, of item: AccessItem, checking check: () throws(KeychainError) -> Void
+    ) throws(KeychainError) {
         do throws(KeychainError) {
             try decisions.require(use, of: item, for: purpose, by: program, asking: prompter, checking: check)
         } catch {
@@ -48,7 +60,7 @@ extension AuthenticationContext {
     func permitted(
         _ operation: TokenOperation, on token: String, named name: String
     ) throws(KeychainError) -> TokenOperation {
-        guard let permission else {
+        guard let permission, !permission.isForRequests || prompter.canAsk else {
             throw KeychainError(
                 .interactionNotAllowed,
                 "another program gave the PIN of '\(name)', and nobody can be asked about this one",
@@ -59,7 +71,8 @@ extension AuthenticationContext {
         try permission.require(
             operation.action.use,
             of: AccessItem(
-                key: "\(token) \(operation.key) \(hash)", name: "key \(operation.key) of \(name)"))
+                key: "\(token) \(operation.key) \(hash)", name: "key \(operation.key) of \(name)"),
+            checking: check)
         var operation = operation
         operation.isPermitted = true
         return operation

@@ -96,7 +96,7 @@ extension CardPlace {
     /// - Returns: false where no object needs the PIN, or the login's PIN is not known here.
     private func presentAgain(for objects: [TokenDataObject], _ state: inout State) throws(KeychainError) -> Bool {
         guard objects.contains(where: \.needsPIN), let pin = loginPIN() else { return false }
-        do throws(KeychainError) { try verify(PIN(pin), &state) } catch { throw refused(error, &state) }
+        do throws(KeychainError) { try verify(pin, &state) } catch { throw refused(error, &state) }
         return true
     }
 

@@ -60,7 +60,12 @@ extension CardPlace {
             {
                 return result
             }
-            let result = try performAsking()
+            let result = try authentication.inTurn(of: slot) { hasWaited throws(KeychainError) in
+                if hasWaited, let result = try performUnasked(operation, with: key, notice, authentication) {
+                    return result
+                }
+                return try performAsking()
+            }
             answers.add(1, ordering: .releasing)
             return result
         }
@@ -141,7 +146,7 @@ extension CardPlace {
     private func loginPIN(
         for operation: TokenOperation, isAuthorized: Bool, _ insertion: TokenInsertion, _ state: inout State
     ) throws(KeychainError) -> PIN {
-        if isAuthorized, let pin = loginPIN() { return PIN(pin) }
+        if isAuthorized, let pin = loginPIN() { return pin }
         do throws(TokenError) {
             return try slot.loginPIN(for: operation.key, at: insertion.waiting(since: state.arrival))
         } catch {

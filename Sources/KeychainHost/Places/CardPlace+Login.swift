@@ -54,19 +54,23 @@ extension CardPlace {
     /// Logs in by asking a person, once for all threads that log in at the same time.
     private func logInAsking(_ use: String, _ authentication: AuthenticationContext) throws(KeychainError) {
         try questionGate.withLock { _ throws(KeychainError) in
-            if try beginLoginWithKeptPIN() { return }
-            let answer = try askForPIN(to: use, loggedIn: false, authentication)
-            try accept(answer) { insertion, state throws(KeychainError) in
-                // Another thread may have brought the PIN meanwhile.
-                try requireLogin(false)
-                beginLogin(answer.pin, at: insertion, isFromClient: false, &state)
+            if try beginLoginWithKeptPIN(authentication) { return }
+            try authentication.inTurn(of: slot) { hasWaited throws(KeychainError) in
+                if hasWaited, try beginLoginWithKeptPIN(authentication) { return }
+                let answer = try askForPIN(to: use, loggedIn: false, authentication)
+                try accept(answer) { insertion, state throws(KeychainError) in
+                    // Another thread may have brought the PIN meanwhile.
+                    try requireLogin(false)
+                    beginLogin(answer.pin, at: insertion, isFromClient: false, &state)
+                }
             }
         }
     }
 
     /// - Returns: false where no other client has given the PIN.
-    private func beginLoginWithKeptPIN() throws(KeychainError) -> Bool {
-        guard slot.keepsPIN else { return false }
+    private func beginLoginWithKeptPIN(_ authentication: AuthenticationContext) throws(KeychainError) -> Bool {
+        // Without a person to allow anything, the login would be worth nothing.
+        guard slot.keepsPIN, authentication.permission?.canAsk != false else { return false }
         return try inTurn { state throws(KeychainError) in
             let insertion = try connection(&state)
             try requireLogin(false)
@@ -103,9 +107,7 @@ extension CardPlace {
             try requireLogin(true)
             guard let given = authentication.credential(.pin) else { return }
             // The card has accepted this PIN before, and gets it again with the use of the key where necessary.
-            if state.login.isPINFromClient, let known = loginPIN(), given.isEmpty || given.equals(known) {
-                return
-            }
+            if state.login.isPINFromClient, equalsLoginPIN(given) { return }
             let pin = PIN(given)
             try verify(pin, &state)
             slot.beginLogin(with: pin, at: insertion)
@@ -113,12 +115,17 @@ extension CardPlace {
     }
 
     /// The PIN of the login; nil where it was typed on the reader.
-    func loginPIN() -> Secret? { CardPlace.clone(slot.loginPIN) }
+    func loginPIN() -> PIN? { slot.loginPIN() }
 
-    private static func clone(_ pin: borrowing PIN?) -> Secret? {
-        switch pin {
-        case .some(let pin): pin.secret.clone()
-        case .none: nil
+    /// Whether a PIN is that of the login, for which an empty one stands.
+    private func equalsLoginPIN(_ given: borrowing Secret) -> Bool {
+        CardPlace.equal(loginPIN(), given)
+    }
+
+    private static func equal(_ known: borrowing PIN?, _ given: borrowing Secret) -> Bool {
+        switch known {
+        case .some(let known): given.isEmpty || given.equals(known.secret)
+        case .none: false
         }
     }
 

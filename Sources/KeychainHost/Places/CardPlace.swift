@@ -85,6 +85,7 @@ final class CardPlace: HostedPlace {
     }
 
     var name: String { slot.name }
+    var hasKeptPIN: Bool { slot.hasKeptPIN }
 
     var keychain: any Keychain { TokenKeychain(slot) }
 
@@ -106,11 +107,7 @@ final class CardPlace: HostedPlace {
         }
         var description = TokenDescription(generation: generation, login: facts.contains(.login) ? login : nil)
         description.name = card?.identity.map { CryptokiTokenName($0) }
-        if facts.contains(.pin) {
-            description.pin = card?.pin
-            // A login without a PIN succeeds as one that is typed on a reader does.
-            if slot.hasKeptPIN { description.pin?.canAsk = true }
-        }
+        if facts.contains(.pin) { description.pin = card?.pin }
         if facts.contains(.keyLimits) {
             description.keyLimits =
                 try? atOnce({ state throws(KeychainError) in try keyLimits(&state) }, or: \.keyLimits)

@@ -52,6 +52,8 @@ final class FilePlace: HostedPlace {
 
     var generation: Int { state.withLock { $0.generation } }
 
+    let hasKeptPIN = false
+
     func describe(_ facts: TokenFacts) throws(KeychainError) -> TokenDescription {
         let (keychain, generation) = state.withLock { ($0.keychain, $0.generation) }
         var description = TokenDescription(generation: generation)

@@ -46,8 +46,12 @@ extension Host {
         in place: String, telling facts: TokenFacts, _ context: RequestContext
     ) throws(KeychainError) -> TokenDescription {
         try run(context) { _ throws(KeychainError) in
-            var description = try placeTable.place(at: place).describe(facts)
-            if description.pin?.canAsk == false { description.pin?.canAsk = prompter.canAsk }
+            let place = try placeTable.place(at: place)
+            var description = try place.describe(facts)
+            if description.pin?.canAsk == false {
+                // With a PIN that another client gave, a login without one succeeds as one that is typed on a reader does.
+                description.pin?.canAsk = prompter.canAsk || (place.hasKeptPIN && permission?.canAsk != false)
+            }
             return description
         }
     }

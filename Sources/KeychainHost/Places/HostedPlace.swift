@@ -9,6 +9,9 @@ protocol HostedPlace: PlaceState {
     /// The place as it is now. Asks no card.
     var place: TokenPlace { get }
 
+    /// Whether a PIN that another client gave would be that of a login. Does not wait.
+    var hasKeptPIN: Bool { get }
+
     /// - Throws: a failure of kind ``TokenFailure/noToken`` where a wanted fact is a token's, and there is none.
     func describe(_ facts: TokenFacts) throws(KeychainError) -> TokenDescription
 

@@ -17,7 +17,7 @@ public final class Host: KeychainService {
     /// Asks where a request leaves questions to its client.
     private let clientPrompter: any Prompter
     /// The way to a person's permission for what the client's program does; nil where none is wanted.
-    private let permission: Permission?
+    let permission: Permission?
     let requests: RequestTable
     let contexts: AuthenticationTable
     private let subscriptions: EventSubscriptions
@@ -187,7 +187,7 @@ public final class Host: KeychainService {
         return kept.asking(
             TicketPrompter(ticket: ticket, prompter: prompter, journal: journal),
             lastTry: context.mayUseLastTry ? .spend : .keep
-        ).asking(for: permission?.during(ticket, for: context.purpose, journal))
+        ).during(ticket, for: permission?.during(ticket, for: context.purpose, journal))
     }
 
     public func usableCredentials(_ context: RequestContext) throws(KeychainError) -> [CredentialKind] {

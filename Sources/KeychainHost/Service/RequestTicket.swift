@@ -39,9 +39,12 @@ final class RequestTicket: Sendable {
         if isCancelled.load(ordering: .acquiring) { body() }
     }
 
+    /// Whether the request is cancelled.
+    var isOver: Bool { isCancelled.load(ordering: .acquiring) }
+
     /// - Throws: `errSecUserCanceled` once the request is cancelled or its time is over. It is checked before each step.
     func check() throws(KeychainError) {
-        if isCancelled.load(ordering: .acquiring) { throw KeychainError(.userCanceled, "the request was cancelled") }
+        if isOver { throw KeychainError(.userCanceled, "the request was cancelled") }
         if let end, .now >= end { throw KeychainError(.userCanceled, "the time of the request is over") }
     }
 
@@ -118,7 +121,8 @@ struct TicketPrompter: ForwardingPrompter {
 
     init(ticket: RequestTicket, prompter: any Prompter, journal: ClientJournal) {
         self.ticket = ticket
-        self.prompter = ticket.end.map(prompter.givingUp) ?? prompter
+        // A question does not outlast the request, nor the program that made it.
+        self.prompter = prompter.givingUp(at: QuestionEnd(at: ticket.end) { ticket.isOver })
         self.journal = journal
     }
 

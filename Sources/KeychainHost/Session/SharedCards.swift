@@ -1,8 +1,9 @@
+internal import Platform
 internal import Synchronization
 internal import TokenKit
 
 /// The cards of a host that serves several clients. All clients have one connection to a card, and one PIN: once a client has given it, it
-/// counts for the others too, until the card is taken out or the PIN's time is over.
+/// counts for the others too, until the card is taken out or locked, the user leaves, or the PIN's time is over.
 public final class SharedCards: Sendable {
     /// A reader, and the drivers that are asked whether they know its card.
     struct Place: Hashable {
@@ -34,13 +35,30 @@ public final class SharedCards: Sendable {
         return TokenSlot(sharing: first, waitsOnce: waitsOnce, askingForPermission: asksForPermission)
     }
 
-    /// Whether a PIN is kept. Forgets those whose card is out.
-    package func keepPINs() -> Bool {
-        slots.withLock { Array($0.values) }.reduce(false) { $1.keepsPINOfPresentCard() || $0 }
+    /// Whether the PIN of a card counts. Does not wait.
+    package var havePIN: Bool { !readersWithPIN.isEmpty }
+
+    /// The readers with a card whose PIN counts for all clients. A card that was taken out has lost it after a second.
+    var readersWithPIN: [String] {
+        slots.withLock { Array($0.values) }.filter(\.hasSharedPIN).map(\.name).sorted()
     }
 
-    /// Has all cards forget their PINs, and ends all logins.
+    /// Has all cards forget their PINs, and ends all logins. A card that waits for a touch, or is held by another program, holds up no
+    /// other, and this call for four seconds at most: systemd-logind delays sleep for five.
     package func forgetPINs() {
-        for slot in slots.withLock({ Array($0.values) }) { slot.forgetPIN() }
+        let slots = slots.withLock { Array($0.values) }
+        let done = CountingSemaphore()
+        for slot in slots {
+            let isStarted = BlockingThread.start {
+                slot.forgetPIN()
+                done.signal()
+            }
+            if !isStarted {
+                slot.forgetPIN()
+                done.signal()
+            }
+        }
+        let end = ContinuousClock.now + .seconds(4)
+        for _ in slots { _ = done.wait(for: max(ContinuousClock.now.duration(to: end), .zero)) }
     }
 }

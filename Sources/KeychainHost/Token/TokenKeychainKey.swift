@@ -75,27 +75,41 @@ struct TokenKeychainKey: TokenObjectKey {
         _ action: TokenOperation.Action, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
         try checkPurpose(action.operation)
-        var operation = TokenOperation(key: object.id, action: action, publicKey: publicKey)
+        let operation = TokenOperation(key: object.id, action: action, publicKey: publicKey)
         let touch = self.touch(authentication.prompter)
-        // The card is free while a person is asked for a permission, or for the PIN.
-        asking: while true {
+        if let result = try performUnasked(operation, touch, authentication) { return result }
+        return try authentication.inTurn(of: slot) { hasWaited throws(KeychainError) in
+            if hasWaited, let result = try performUnasked(operation, touch, authentication) { return result }
+            var question = self.question(use, authentication)
+            return try question.present { (pin, lastTry) throws(TokenError) in
+                // While a PIN is typed on the reader, the card waits for it and not for a touch.
+                let notice = pin.origin == .typed ? nil : touch
+                return try slot.perform(operation, presenting: pin, lastTry: lastTry, at: insertion, notice: notice)
+            }
+        }
+    }
+
+    /// The result without a question for the PIN, perhaps with one for a permission, during which the card is free.
+    ///
+    /// - Returns: nil where the card needs the PIN.
+    private func performUnasked(
+        _ operation: TokenOperation, _ touch: @escaping OperationNotice, _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret? {
+        var operation = operation
+        while true {
             do throws(TokenError) {
                 return try slot.perform(operation, at: insertion, notice: touch)
             } catch {
                 switch error.code {
-                case .pinRequired: break asking
+                case .pinRequired: return nil
+                // The PIN that the program gives is then presented.
+                case .permissionRequired where authentication.hasOwnPIN: return nil
                 case .permissionRequired where !operation.isPermitted:
                     operation = try authentication.permitted(
                         operation, on: identity.id.description, named: slot.knownLabel(at: insertion) ?? slot.name)
                 default: throw KeychainError(error)
                 }
             }
-        }
-        var question = self.question(use, authentication)
-        return try question.present { (pin, lastTry) throws(TokenError) in
-            // While a PIN is typed on the reader, the card waits for it and not for a touch.
-            let notice = pin.origin == .typed ? nil : touch
-            return try slot.perform(operation, presenting: pin, lastTry: lastTry, at: insertion, notice: notice)
         }
     }
 }
@@ -107,12 +121,15 @@ extension TokenKeychainKey {
         guard key.pinPolicy != .never else { return }
         var question = self.question(use, authentication)
         if key.pinPolicy == .once {
-            // A PIN that another program presented does not count for this one.
+            // A PIN that another host presented does not count for this one.
             if (try? slot.isPINPresented()) == true { return }
-            return try question.present { (pin, lastTry) throws(TokenError) in
-                try slot.verify(pin, lastTry: lastTry, at: insertion)
-                // Kept for a card that has forgotten it by then.
-                if pin.origin == .given { authentication.setCredential(pin.secret.clone(), .pin) }
+            return try authentication.inTurn(of: slot) { hasWaited throws(KeychainError) in
+                if hasWaited, (try? slot.isPINPresented()) == true { return }
+                try question.present { (pin, lastTry) throws(TokenError) in
+                    try slot.verify(pin, lastTry: lastTry, at: insertion)
+                    // Kept for a card that has forgotten it by then.
+                    if pin.origin == .given { authentication.setCredential(pin.secret.clone(), .pin) }
+                }
             }
         }
         guard !slot.pinRules(at: insertion).isTypedOnToken, !slot.takesTypedPIN(at: insertion) else { return }

@@ -18,6 +18,9 @@ public struct AuthenticationContext: Sendable {
     /// The way to a person's permission for keys whose PIN another client has given; nil where none is wanted.
     private(set) var permission: Permission?
 
+    /// Throws once the request is over, for waits during it.
+    private(set) var check: @Sendable () throws(KeychainError) -> Void = { () throws(KeychainError) in }
+
     private let lookForCards: @Sendable () -> [TokenKeychain]
     private let credentials: Credentials
     /// Whether one proof of presence counts for later items as well.
@@ -57,6 +60,9 @@ public struct AuthenticationContext: Sendable {
     /// The cards that may open a keychain which is bound to one of them, as they are now.
     var cards: [TokenKeychain] { lookForCards() }
 
+    /// Whether the program has the PIN itself, as a credential or a script's answer, and nobody types it.
+    var hasOwnPIN: Bool { hasCredential(.pin) || hasOneAnswer }
+
     /// Sets a credential, replacing an earlier one of the kind.
     public func setCredential(_ secret: consuming Secret, _ kind: CredentialKind) {
         credentials.set(secret, kind)
@@ -93,14 +99,26 @@ public struct AuthenticationContext: Sendable {
     func asking(_ prompter: any Prompter, lastTry: LastTry) -> AuthenticationContext {
         var context = AuthenticationContext(
             prompter: prompter, lastTry: lastTry, lookForCards: lookForCards, credentials: credentials)
-        (context.remembersPresence, context.permission) = (remembersPresence, permission)
+        (context.remembersPresence, context.permission, context.check) = (remembersPresence, permission, check)
         return context
     }
 
-    func asking(for permission: Permission?) -> AuthenticationContext {
+    /// The context of a request.
+    func during(_ ticket: RequestTicket, for permission: Permission?) -> AuthenticationContext {
         var context = self
         context.permission = permission
+        context.check = { () throws(KeychainError) in try ticket.check() }
         return context
+    }
+
+    /// Runs `body`, which asks for a card's PIN, once no other client asks for it.
+    ///
+    /// - Parameter body: is told whether another client asked meanwhile, so that the PIN may count by now.
+    func inTurn<Result: ~Copyable>(
+        of slot: any TokenBackend, _ body: (_ hasWaited: Bool) throws(KeychainError) -> Result
+    ) throws(KeychainError) -> Result {
+        guard let turn = slot.questionTurn else { return try body(false) }
+        return try turn.take(checking: check, body)
     }
 
     /// The context in which a person who has proved to be present is not asked again for further items of the same

@@ -9,7 +9,7 @@ extension PIVToken {
         let target = try target(of: operation, &card)
         switch target.key.pinPolicy {
         case .never: break
-        case .once where pins.isPresented: break
+        case .once where pins.isPresented: pins.noteNeed()
         default: throw TokenError(.pinRequired, "the \(target.slot.label) key wants the PIN")
         }
         // A card that waits for a touch blocks all other calls in the service, so that the transaction shows other programs that

@@ -247,7 +247,7 @@ final class ModuleTokenSlot: TokenBackend {
         }
     }
 
-    var loginPIN: PIN? { state.withLock { $0.pins.loginPIN() } }
+    func loginPIN() -> PIN? { state.withLock { $0.pins.loginPIN() } }
 
     func loginPIN(for key: TokenObjectID, at insertion: TokenInsertion) throws(TokenError) -> PIN {
         try use(at: insertion) { (token, pins) throws(TokenError) in

@@ -32,6 +32,8 @@ extension PINSession {
 
     /// Keeps a PIN that the card has just accepted, as that of the login. During a login, the PIN takes the place of the former one.
     package mutating func beginLogin(with pin: borrowing PIN, of client: PINClient = .only) {
+        // It may have been forgotten since the card accepted it.
+        guard !keepsPIN || (hasSharedPIN && !logoutPending && !isForgotten(pin)) else { return }
         let kept = pin.origin == .given ? SharedSecret(pin.secret.clone()) : nil
         let isFresh = if case .lasting(_, let isFresh, _) = login(of: client) { isFresh } else { true }
         logins[client] = .lasting(pin: kept, isFresh: isFresh)
@@ -46,8 +48,8 @@ extension PINSession {
 
     /// The PIN of the login; nil where there is none, and for one that was typed on the reader.
     package func loginPIN(of client: PINClient = .only) -> PIN? {
-        guard case .lasting(let pin?, _, _) = login(of: client) else { return nil }
-        return PIN(pin.secret.clone())
+        guard case .lasting(let pin?, _, let isOthers) = login(of: client) else { return nil }
+        return PIN(pin.secret.clone(), kept: mark(isOthers: isOthers))
     }
 
     /// The PIN of the login, for a use of a key that needs it.
@@ -67,7 +69,8 @@ extension PINSession {
             throw TokenError(.pinRequired, "the card has forgotten the PIN")
         }
         if policy.isAlways { logins[client] = .lasting(pin: pin, isFresh: false, isOthers: isOthers) }
-        return pin.map { PIN($0.secret.clone()) } ?? .presented
+        guard let pin else { return .presented }
+        return PIN(pin.secret.clone(), kept: mark(isOthers: isOthers))
     }
 
     /// Replaces the PIN of all logins, and the kept one, by a new one.
@@ -83,22 +86,29 @@ extension PINSession {
 
     // MARK: The kept PIN
 
-    var hasKeptPIN: Bool { kept != nil }
+    /// Whether a PIN counts for all clients: one that is kept, or was typed on the reader and is not forgotten.
+    var hasSharedPIN: Bool { keepsPIN && (kept != nil || wasPresented) }
 
     var keptPIN: PIN? {
         guard let kept else { return nil }
-        return PIN(kept.secret.clone())
+        return PIN(kept.secret.clone(), kept: mark(isOthers: true))
     }
 
-    /// Notes that a client has presented the right PIN. The one of its login may be another's.
-    mutating func noteGift(of client: PINClient) {
-        if case .lasting(_, _, isOthers: true) = login(of: client) { return }
-        if keepsPIN { givers.insert(client) }
+    private func mark(isOthers: Bool) -> PIN.Kept? {
+        keepsPIN ? PIN.Kept(after: forgettings, isOthers: isOthers) : nil
+    }
+
+    /// Whether a kept PIN was forgotten since it was taken from here.
+    func isForgotten(_ pin: borrowing PIN) -> Bool { pin.kept.map { $0.forgettings != forgettings } ?? false }
+
+    /// Notes that a client has presented a right PIN. One that was kept may be another client's.
+    mutating func noteGift(_ pin: borrowing PIN, of client: PINClient) {
+        if keepsPIN, pin.kept == nil { givers.insert(client) }
     }
 
     /// Whether a PIN counts that a client has not given itself.
     func hasPIN(ofOthersThan client: PINClient) -> Bool {
-        keepsPIN && !givers.contains(client) && (kept != nil || isPresented)
+        hasSharedPIN && !givers.contains(client)
     }
 
     func isKept(_ pin: borrowing PIN) -> Bool {
@@ -110,14 +120,15 @@ extension PINSession {
     ///
     /// - Returns: false where there is none that counts.
     mutating func beginLoginWithKeptPIN(of client: PINClient) -> Bool {
-        guard keepsPIN, kept != nil || isPresented else { return false }
+        guard hasSharedPIN else { return false }
         logins[client] = .lasting(pin: kept, isFresh: false, isOthers: true)
         return true
     }
 
     /// Forgets the kept PIN and those of all logins.
     mutating func forgetPIN(leaving state: Login = .none) {
-        (kept, givers) = (nil, [])
+        (kept, givers, term) = (nil, [], .none)
+        forgettings += 1
         for (client, login) in logins {
             if case .lasting = login { logins[client] = state }
         }

@@ -14,7 +14,7 @@ extension PINSession {
     ///
     /// A term begins with the first presentation. A card that forgets the PIN by itself neither ends nor renews the term, since a
     /// caller who kept the PIN may present it again.
-    package var wantsTerm: Bool { isPresented && term == .none }
+    package var wantsTerm: Bool { wasPresented && term == .none }
 
     /// - Returns: whether the caller must start a thread that waits for the end, as ``rest(at:)`` gives it.
     package mutating func beginTerm(_ limits: PINLimits, at now: ContinuousClock.Instant) -> Bool {
@@ -43,7 +43,6 @@ extension PINSession {
     @discardableResult
     package mutating func endTerm(at now: ContinuousClock.Instant) -> Bool {
         guard let end, end <= now else { return false }
-        term = .none
         logoutPending = true
         forgetPIN(leaving: .timedOut)
         return true
@@ -59,15 +58,16 @@ extension PINSession {
     /// Waits on a thread of its own for the end of a term.
     ///
     /// - Parameters:
+    ///   - interval: the longest time between two looks at the rest. The machine's sleep counts too.
     ///   - rest: gives the remaining time; nil ends the wait.
     ///   - end: called after the wait.
     /// - Returns: whether a thread could be started.
     package static func waitForEnd(
-        _ rest: @escaping @Sendable () -> Duration?, then end: @escaping @Sendable () -> Void
+        lookingEvery interval: Duration = .seconds(5), _ rest: @escaping @Sendable () -> Duration?,
+        then end: @escaping @Sendable () -> Void
     ) -> Bool {
         BlockingThread.start {
-            // The machine's sleep counts too, so that the clock is read at least every 5 seconds.
-            while let rest = rest() { usleep(useconds_t(min(rest, .seconds(5)) / .microseconds(1))) }
+            while let rest = rest() { usleep(useconds_t(min(rest, interval) / .microseconds(1))) }
             end()
         }
     }

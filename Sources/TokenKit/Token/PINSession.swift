@@ -15,7 +15,11 @@ public struct PINSession: Sendable {
     }
 
     /// Whether the PIN was presented here, and no later event has taken that back.
-    public internal(set) var isPresented = false
+    public var isPresented: Bool { wasPresented && !isHidden }
+
+    private(set) var wasPresented = false
+    /// Whether the PIN counts for nothing at the moment, since the present client may not use it.
+    var isHidden = false
 
     /// Whether the card must forget a presented PIN before its next command.
     package internal(set) var logoutPending = false
@@ -23,6 +27,8 @@ public struct PINSession: Sendable {
     var term = Term.none
     /// The time of the last use of the PIN during the term.
     var lastUse = ContinuousClock.now
+    /// Whether a key was used that needs the PIN, since the last call of ``takeNeed()``.
+    private var isNeeded = false
     var logins: [PINClient: Login] = [:]
 
     /// Whether a PIN that the card accepts is kept for all clients.
@@ -30,6 +36,14 @@ public struct PINSession: Sendable {
     var kept: SharedSecret?
     /// The clients that have given the PIN themselves.
     var givers: Set<PINClient> = []
+    /// The number of times that the PIN was forgotten.
+    var forgettings = 0
+    /// The number of values that the card has refused since a person or a program gave the kept PIN.
+    private var refusals = 0
+
+    /// The number of refusals of other values after which a kept PIN is forgotten. Presented again, it would give the tries back to whoever
+    /// guesses.
+    private static let mostRefusals = 2
 
     /// Whether a thread waits for the end of the term.
     package var isAwaited = false
@@ -57,7 +71,7 @@ public struct PINSession: Sendable {
     /// The state without everything that belongs to a card that was taken out.
     package func withoutCard() -> PINSession {
         var session = PINSession(keepingPIN: keepsPIN)
-        session.isAwaited = isAwaited
+        (session.isAwaited, session.forgettings) = (isAwaited, forgettings + 1)
         return session
     }
 
@@ -107,12 +121,20 @@ public struct PINSession: Sendable {
     /// Notes that the card was reset, or another application selected: no PIN is presented, and other programs may have used
     /// tries.
     public mutating func forgetPresented() {
-        isPresented = false
+        wasPresented = false
         tries = [:]
     }
 
     /// Notes that the card forgot the PIN, or asks for it although it was presented.
-    public mutating func notPresented() { isPresented = false }
+    public mutating func notPresented() { wasPresented = false }
+
+    /// Notes that a key is used that needs the PIN, which is presented.
+    public mutating func noteNeed() { isNeeded = true }
+
+    mutating func takeNeed() -> Bool {
+        defer { isNeeded = false }
+        return isNeeded
+    }
 
     // MARK: Commands
 
@@ -120,7 +142,7 @@ public struct PINSession: Sendable {
     public mutating func sending(_ kind: PINKind) {
         tries[kind] = .unknown
         lastCommand = nil
-        if kind == .pin { isPresented = false }
+        if kind == .pin { wasPresented = false }
     }
 
     /// Notes that a command without a PIN is sent, after which a key that needs the PIN each time needs it again.
@@ -131,15 +153,21 @@ public struct PINSession: Sendable {
         tries[kind] = .all
         right[kind] = PINSession.fingerprint(of: pin)
         guard kind == .pin else { return }
-        isPresented = true
+        wasPresented = true
         lastCommand = right[kind]
-        if keepsPIN, pin.origin == .given, !isKept(pin) { kept = SharedSecret(pin.secret.clone()) }
+        if pin.kept == nil { refusals = 0 }
+        if keepsPIN, pin.origin == .given, !isForgotten(pin), !isKept(pin) {
+            kept = SharedSecret(pin.secret.clone())
+        }
     }
 
     /// Notes that the card refused the value.
     public mutating func refused(_ pin: borrowing PIN, as kind: PINKind, triesLeft: Int?) {
         learn(triesLeft.map { .left($0) } ?? .unknown, of: kind)
-        if kind == .pin, isKept(pin) { kept = nil }
+        if kind == .pin {
+            refusals += 1
+            if isKept(pin) || refusals >= PINSession.mostRefusals { kept = nil }
+        }
         var known = rejected ?? RejectedPINs(salt: PINSession.salt)
         known.insert(pin, as: kind, triesLeft: triesLeft)
         rejected = known

@@ -160,6 +160,9 @@ public protocol TokenBackend: AnyObject, Sendable {
     /// Whether a PIN that one client gave is kept, and counts for all clients of the host.
     var keepsPIN: Bool { get }
 
+    /// The turn to ask for a PIN that counts for all clients; nil where each client's counts for it alone.
+    var questionTurn: QuestionTurn? { get }
+
     /// Whether the PIN that one client gave would be a login's of another. Does not wait: false while the token is in use.
     var hasKeptPIN: Bool { get }
 
@@ -178,7 +181,7 @@ public protocol TokenBackend: AnyObject, Sendable {
     var loginState: PINSession.LoginState? { get }
 
     /// The PIN of the login; nil where there is none, and for one that was typed on the reader.
-    var loginPIN: PIN? { get }
+    func loginPIN() -> PIN?
 
     /// The PIN of the login, for a use of a key that needs it.
     ///
@@ -221,6 +224,7 @@ public typealias OperationNotice = @Sendable () -> @Sendable () -> Void
 
 extension TokenBackend {
     public var keepsPIN: Bool { false }
+    public var questionTurn: QuestionTurn? { nil }
     public var hasKeptPIN: Bool { false }
     public func beginLoginWithKeptPIN(at insertion: TokenInsertion) -> Bool { false }
 

@@ -78,11 +78,25 @@ extension TokenSlot: TokenBackend {
     }
 
     public func content(of data: TokenObjectID) throws(TokenError) -> [UInt8]? {
-        try read { (token, card, _) throws(TokenError) in try token.content(of: data, &card) }
+        try read { (token, card, _) throws(TokenError) in
+            try checkRight(to: data, of: token)
+            return try token.content(of: data, &card)
+        }
     }
 
     public func content(of data: TokenObjectID, at insertion: TokenInsertion) throws(TokenError) -> [UInt8]? {
-        try perform(at: insertion) { (token, card) throws(TokenError) in try token.content(of: data, &card) }
+        try perform(at: insertion) { (token, card) throws(TokenError) in
+            try checkRight(to: data, of: token)
+            return try token.content(of: data, &card)
+        }
+    }
+
+    /// - Throws: ``TokenError`` `.pinRequired` for data that needs the PIN, where another client gave it.
+    private func checkRight(to data: TokenObjectID, of token: any Token) throws(TokenError) {
+        guard asksForPermission, token.pins.hasPIN(ofOthersThan: client),
+            token.possibleData.contains(where: { $0.id == data && $0.needsPIN })
+        else { return }
+        throw TokenError(.pinRequired, "the card's data needs the PIN, which another program gave")
     }
 
     public func look(
@@ -91,7 +105,10 @@ extension TokenSlot: TokenBackend {
         try perform(at: insertion) { (token, card) throws(TokenError) in
             var findings: [TokenObjectID: TokenDataFinding] = [:]
             for object in data {
-                do throws(TokenError) { findings[object] = try token.look(for: object, &card) } catch {
+                do throws(TokenError) {
+                    try checkRight(to: object, of: token)
+                    findings[object] = try token.look(for: object, &card)
+                } catch {
                     if case .card = error.code { throw error }
                     // An object that the card refuses counts as absent, unless the card asks for the PIN.
                     if error.code != .pinRequired { findings[object] = .absent }
@@ -106,7 +123,7 @@ extension TokenSlot: TokenBackend {
     }
 
     public func isPINPresented() throws(TokenError) -> Bool {
-        try read { (token, _, _) throws(TokenError) in token.pins.isPresented || token.pins.hasKeptPIN }
+        try read { (token, _, _) throws(TokenError) in token.pins.isPresented || token.pins.hasSharedPIN }
     }
 
     public func status(
@@ -123,8 +140,11 @@ extension TokenSlot: TokenBackend {
 
     public func verify(_ pin: borrowing PIN, lastTry: LastTry, at insertion: TokenInsertion) throws(TokenError) {
         try perform(at: insertion) { (token, card) throws(TokenError) in
+            if let kept = pin.kept, kept.isOthers || token.pins.isForgotten(pin) {
+                throw TokenError(.pinRequired, "the PIN is another program's, or was forgotten")
+            }
             if !token.pins.isPresented || !token.pins.isKept(pin) { try token.verify(pin, lastTry: lastTry, &card) }
-            noteGift(&token.pins)
+            noteGift(pin, &token.pins)
         }
     }
 
@@ -176,13 +196,11 @@ extension TokenSlot: TokenBackend {
             return try performBriefly(at: insertion) { (token, card) throws(TokenError) in
                 let end = notice?()
                 defer { end?() }
-                let isPresented = token.pins.isPresented
                 // A key that needs the PIN is then refused as if nobody had given it.
-                let isHidden = needsPermission(for: operation, token.pins)
-                if isHidden { token.pins.isPresented = false }
-                defer { if isHidden { token.pins.isPresented = isPresented } }
+                token.pins.isHidden = needsPermission(for: operation, token.pins)
+                defer { token.pins.isHidden = false }
                 let result = try token.perform(operation, &card)
-                token.pins.noteUse(at: now())
+                if token.pins.takeNeed() { token.pins.noteUse(at: now()) }
                 return result
             }
         } catch  where error.code == .pinRequired && keepsPIN {
@@ -194,11 +212,31 @@ extension TokenSlot: TokenBackend {
         asksForPermission && !operation.isPermitted && pins.hasPIN(ofOthersThan: client)
     }
 
-    /// Notes that this client has given the PIN.
-    private func noteGift(_ pins: inout PINSession) {
+    private func noteGift(_ pin: borrowing PIN, _ pins: inout PINSession) {
         pins.noteUse(at: now())
-        pins.noteGift(of: client)
+        pins.noteGift(pin, of: client)
     }
+
+    /// Checks the right of this client to an operation with a PIN that was kept.
+    ///
+    /// - Throws: ``TokenError`` `.pinRequired` for a forgotten one, and for another client's where the key wants the PIN each time;
+    ///   `.permissionRequired` where a person has to allow the use of another client's.
+    private func checkRight(
+        to operation: TokenOperation, with pin: PIN.Kept, _ token: inout any Token, _ card: inout CardTransaction
+    ) throws(TokenError) {
+        guard pin.forgettings == token.pins.forgettings else {
+            throw TokenError(.pinRequired, "the PIN of the login was forgotten")
+        }
+        guard pin.isOthers else { return }
+        let policy = try token.inventory(.privateKey(operation.key), &card).objects.first?.key?.pinPolicy
+        guard let policy, !policy.isAlways else {
+            throw TokenError(.pinRequired, "the key wants a login for each use (CKU_CONTEXT_SPECIFIC)")
+        }
+        guard !needsPermission(for: operation, token.pins) else { throw TokenSlot.permissionRequired }
+    }
+
+    private static let permissionRequired = TokenError(
+        .permissionRequired, "another program gave the PIN, and nobody has allowed this one to use it")
 
     /// Performs the operation with the kept PIN, which the card may have forgotten. A PIN that is no longer right has been changed by
     /// another program: a person is to be asked then.
@@ -212,8 +250,7 @@ extension TokenSlot: TokenBackend {
             let policy = try token.inventory(.privateKey(operation.key), &card).objects.first?.key?.pinPolicy
             guard let policy, !policy.isAlways else { throw refusal }
             guard !needsPermission(for: operation, token.pins) else {
-                throw TokenError(
-                    .permissionRequired, "another program gave the PIN, and nobody has allowed this one to use it")
+                throw TokenSlot.permissionRequired
             }
             guard let pin = token.pins.keptPIN else { throw refusal }
             let end = notice?()
@@ -237,10 +274,11 @@ extension TokenSlot: TokenBackend {
         notice: OperationNotice?
     ) throws(TokenError) -> Secret {
         try perform(at: insertion) { (token, card) throws(TokenError) in
+            if let kept = pin.kept { try checkRight(to: operation, with: kept, &token, &card) }
             let end = notice?()
             defer { end?() }
             let result = try token.perform(operation, presenting: pin, lastTry: lastTry, &card)
-            if pin.origin != .presented { noteGift(&token.pins) }
+            if pin.origin != .presented { noteGift(pin, &token.pins) }
             return result
         }
     }

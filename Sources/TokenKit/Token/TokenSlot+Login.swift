@@ -13,7 +13,7 @@ extension TokenSlot {
         guard keepsPIN else { return false }
         return shared.state.withLockIfAvailable { state in
             endOverduePIN(&state)
-            return state.connection?.isCardPresent == true && (state.pins.hasKeptPIN || state.pins.isPresented)
+            return state.connection?.isCardPresent == true && state.pins.hasSharedPIN
         } ?? false
     }
 
@@ -36,7 +36,7 @@ extension TokenSlot {
         }
     }
 
-    public var loginPIN: PIN? { shared.state.withLock { $0.pins.loginPIN(of: client) } }
+    public func loginPIN() -> PIN? { shared.state.withLock { $0.pins.loginPIN(of: client) } }
 
     public func loginPIN(for key: TokenObjectID, at insertion: TokenInsertion) throws(TokenError) -> PIN {
         try perform(at: insertion) { (token, card) throws(TokenError) in

@@ -84,16 +84,19 @@ extension TokenSlot {
 
     func beginTerm(_ state: inout State) {
         guard state.pins.beginTerm(pinLimits(), at: now()) else { return }
-        state.pins.isAwaited = PINSession.waitForEnd { [weak self] in
-            self?.restOfPIN()
-        } then: { [weak self] in
-            self?.performPendingLogoutOfOverduePIN()
+        // A shared PIN is forgotten soon after its card was taken out, also while nobody uses the card. This client may end before.
+        let interval = Duration.seconds(keepsPIN ? 1 : 5)
+        state.pins.isAwaited = PINSession.waitForEnd(lookingEvery: interval) { [weak slot = shared.firstSlot] in
+            slot?.restOfPIN()
+        } then: { [weak slot = shared.firstSlot] in
+            slot?.performPendingLogoutOfOverduePIN()
         }
     }
 
     /// The remaining time of the PIN; nil where it is no longer valid, or has no limit.
     private func restOfPIN() -> Duration? {
         shared.state.withLock { state in
+            if keepsPIN, let connection = state.connection, !connection.isCardPresent { TokenSlot.drop(&state) }
             endOverduePIN(&state)
             return state.pins.rest(at: now())
         }
@@ -101,6 +104,7 @@ extension TokenSlot {
 
     private func performPendingLogoutOfOverduePIN() {
         performPendingLogoutLater(at: shared.state.withLock { $0.insertion })
+        if keepsPIN { release() }
     }
 }
 

@@ -1,3 +1,4 @@
+internal import Platform
 internal import Synchronization
 
 /// A client of a card, among those that share its slot.
@@ -13,7 +14,19 @@ extension TokenSlot {
     /// The card of the reader, for all clients that share it.
     final class Shared: Sendable {
         let state: Mutex<State>
+        let questionTurn = QuestionTurn()
         private let clients = Atomic(0)
+        /// The first slot, on which threads wait that are to outlast a client.
+        private let first = Mutex(Weak())
+
+        private struct Weak {
+            weak var slot: TokenSlot?
+        }
+
+        var firstSlot: TokenSlot? {
+            get { first.withLock { $0.slot } }
+            set { first.withLock { [newValue] in $0.slot = newValue } }
+        }
 
         init(keepingPIN keepsPIN: Bool) { state = Mutex(State(pins: PINSession(keepingPIN: keepsPIN))) }
 
@@ -30,33 +43,42 @@ extension TokenSlot {
     }
 
     func release() {
-        shared.state.withLock { state in
-            state.pins.endLogin(of: client)
-            state.pins.givers.remove(client)
-            state.users.remove(client)
-            guard state.users.isEmpty, !state.pins.hasKeptPIN else { return }
-            state.isLetGo = state.pins.logoutPending
-            if !state.isLetGo { TokenSlot.drop(&state) }
-        }
+        let (shared, client) = (shared, client)
+        // Another client's use of the card may wait for a touch.
+        if keepsPIN, shared.state.withLockIfAvailable({ TokenSlot.release(&$0, by: client) }) != nil { return }
+        if keepsPIN, BlockingThread.start({ shared.state.withLock { TokenSlot.release(&$0, by: client) } }) { return }
+        shared.state.withLock { TokenSlot.release(&$0, by: client) }
     }
+
+    private static func release(_ state: inout State, by client: PINClient) {
+        state.pins.endLogin(of: client)
+        state.pins.givers.remove(client)
+        state.users.remove(client)
+        guard state.users.isEmpty, !state.pins.hasSharedPIN || state.pins.logoutPending else { return }
+        state.isLetGo = state.pins.logoutPending
+        if !state.isLetGo { drop(&state) }
+    }
+
+    public var questionTurn: QuestionTurn? { keepsPIN ? shared.questionTurn : nil }
 
     // MARK: The PIN of all clients
 
-    /// Whether a PIN is kept. Forgets one whose card is out. Does not wait: a card that is in use is in.
-    package func keepsPINOfPresentCard() -> Bool {
+    /// Whether a PIN counts for all clients. Does not wait, and asks no reader: true while the card is in use.
+    package var hasSharedPIN: Bool {
         shared.state.withLockIfAvailable { state in
-            if let connection = state.connection, !connection.isCardPresent { TokenSlot.drop(&state) }
             endOverduePIN(&state)
-            return state.pins.hasKeptPIN
+            return state.pins.hasSharedPIN
         } ?? true
     }
 
     /// Ends the logins of all clients, and has the card forget the PIN as soon as it is free.
     package func forgetPIN() {
         let insertion = shared.state.withLock { state -> TokenInsertion? in
-            guard state.connection != nil, state.pins.isPresented || state.pins.hasKeptPIN else { return nil }
-            return state.insertion
+            let isPresented = state.connection != nil && state.pins.hasSharedPIN
+            state.pins.forgetPIN()
+            return isPresented ? state.insertion : nil
         }
         if let insertion { try? logOut(at: insertion) }
+        release()
     }
 }

@@ -106,6 +106,7 @@ public final class TokenSlot: Sendable {
         asksForPermission = keepsPIN
         shared = Shared(keepingPIN: keepsPIN)
         client = shared.newClient()
+        shared.firstSlot = self
     }
 
     /// Makes the slot of another client, which has the card and its PIN in common with an existing slot.

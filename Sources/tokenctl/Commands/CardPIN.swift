@@ -181,7 +181,9 @@ extension Card {
                 let time = try host.cardSettings(.pins, in: domain.domain, .silent).pinTimeout
                 guard !output.json else { return try Listing.showJSON(["seconds": time]) }
                 StandardOutput.line(
-                    time.map { "A PIN counts for \($0) seconds." } ?? "A PIN counts for as long as the card counts it.")
+                    time.map { "A PIN counts for \($0) seconds." }
+                        ?? "A PIN counts for as long as the card counts it, and in the session's host for eight hours, or one without use."
+                )
             }
         }
 

@@ -4,7 +4,7 @@ internal import HostAPI
 struct WaitShowingPrompter: ForwardingPrompter {
     let prompter: any Prompter
 
-    func givingUp(at end: ContinuousClock.Instant) -> any Prompter {
+    func givingUp(at end: QuestionEnd) -> any Prompter {
         WaitShowingPrompter(prompter: prompter.givingUp(at: end))
     }
 

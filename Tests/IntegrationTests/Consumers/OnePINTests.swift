@@ -80,6 +80,8 @@ import VirtualCard
         #expect(try card.pinentryPermissions.count == 8)
         #expect(try card.pinentryPermissions.last?.contains("tokenctl") == true)
         #expect(host.privateHosts == 0)
+        let status = try card.succeed([Program.command, "host", "status"], prompt)
+        #expect(status.contains("The PIN of the card in 'Virtual PCD 00 00' counts for all programs."), "\(status)")
     }
 
     /// The programs of one session use the PIN of one card, while it is in.

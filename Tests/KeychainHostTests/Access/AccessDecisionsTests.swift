@@ -11,7 +11,7 @@ import Testing
 
 /// The decisions which program may use which item.
 @Suite struct AccessDecisionsTests {
-    private let decisions = AccessDecisions()
+    private let decisions = AccessDecisions(denialLasts: .zero)
     private let key = AccessItem(key: "card/9A", name: "login key")
     private let other = AccessItem(key: "card/9D", name: "encryption key")
     private let folder: TemporaryFolder
@@ -104,6 +104,20 @@ import Testing
         }
         #expect(error?.reason == "'sleep' was not allowed to sign with 'login key'")
         #expect(try isAllowed(client, person))
+    }
+
+    /// A program could ask until the person gives in.
+    @Test func aDenialAnswersEqualQuestionsForAMoment() throws {
+        let decisions = AccessDecisions()
+        let client = try client()
+        let person = Decides(.deny, .allowOnce)
+        for _ in 1...3 {
+            #expect(throws: KeychainError(.userCanceled)) {
+                try decisions.require(.sign, of: key, by: client.program, asking: person)
+            }
+        }
+        #expect(person.questions.count == 1)
+        try decisions.require(.decrypt, of: key, by: client.program, asking: person)
     }
 
     @Test func whereNobodyCanBeAskedItFailsAtOnce() throws {
@@ -309,7 +323,7 @@ import Testing
         #expect(person.questions.count == 1)
     }
 
-    @Test func anotherProgramIsAskedAboutMeanwhile() throws {
+    @Test func anotherProgramIsAskedAboutAfterTheAnswer() throws {
         let (one, other) = try (client(), copy())
         let (isAsked, mayAnswer) = (CountingSemaphore(), CountingSemaphore())
         let slow = Decides(.allowOnce) { _ in
@@ -318,9 +332,14 @@ import Testing
         }
         let first = run { try isAllowed(one, slow) }
         isAsked.wait()
-        #expect(try isAllowed(other, Decides(.allowOnce)))
+        let person = Decides(.allowOnce)
+        let second = run { try isAllowed(other, person) }
+        usleep(200_000)
+        #expect(person.questions.isEmpty, "one question at a time is before the person")
         mayAnswer.signal()
         #expect(first.result == true)
+        #expect(second.result == true)
+        #expect(person.questions.count == 1)
     }
 
     // MARK: Limits

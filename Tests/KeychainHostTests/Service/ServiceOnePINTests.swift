@@ -70,7 +70,7 @@ import VirtualCard
         _ = try first.sign(.authentication, Self.hosts)
         let second = try ServiceStage(route, of: first, person: TypesInTurn("123456"), cards: cards)
         #expect(try second.service.lock(second.token, RequestContext()).isEmpty)
-        #expect(!cards.keepPINs())
+        #expect(!cards.havePIN)
         #expect(throws: KeychainError(.interactionNotAllowed)) {
             try first.sign(.authentication, RequestContext(questions: .never))
         }
@@ -103,8 +103,7 @@ import VirtualCard
         let person = Decides(.allowOnce, .deny)
         let permission = Permission(AccessDecisions(), of: AskingProgram(ProcessHandle(getpid())), asking: person)
         let second = try ServiceStage(route, of: first, cards: cards, permission: permission)
-        var context = RequestContext(questions: .never)
-        context.purpose = "sign a letter"
+        let context = RequestContext(purpose: "sign a letter", questions: .byHost)
         #expect(try second.isSignature(second.sign(.authentication, context)))
         let question = try #require(person.questions.first)
         #expect(question.purpose == "sign a letter")
@@ -112,5 +111,37 @@ import VirtualCard
         let third = try ServiceStage(route, of: first, cards: cards)
         #expect(throws: KeychainError(.interactionNotAllowed)) { try third.sign(.authentication, context) }
         #expect(first.pinsSent == 1)
+    }
+
+    /// As `--pin-source` gives it, or a script. The PIN is checked, and makes the program its own giver.
+    @Test func aProgramThatHasThePINItselfPresentsIt() throws {
+        let cards = SharedCards(askingForPermission: true)
+        let first = try ServiceStage(.call, person: TypesInTurn("123456"), cards: cards)
+        _ = try first.sign(.authentication, Self.hosts)
+        let permission = Permission(AccessDecisions(), of: AskingProgram(ProcessHandle(getpid())), asking: Decides())
+        func client() throws -> ServiceStage {
+            try ServiceStage(.call, of: first, cards: cards, permission: permission)
+        }
+        func context(_ pin: String) -> RequestContext {
+            RequestContext(questions: .never, credentials: [.init(.pin, .of(pin))])
+        }
+        let second = try client()
+        for _ in 1...2 { #expect(try second.isSignature(second.sign(.authentication, context("123456")))) }
+        #expect(throws: KeychainError(.authFailed)) { try client().sign(.authentication, context("654321")) }
+    }
+
+    /// `--no-prompt`.
+    @Test(arguments: ServiceRoute.allCases) func aRequestThatAsksNobodyAsksForNoPermission(_ route: ServiceRoute) throws
+    {
+        let cards = SharedCards(askingForPermission: true)
+        let first = try ServiceStage(route, person: TypesInTurn("123456"), cards: cards)
+        _ = try first.sign(.authentication, Self.hosts)
+        let person = Decides(.allowOnce)
+        let permission = Permission(AccessDecisions(), of: AskingProgram(ProcessHandle(getpid())), asking: person)
+        let second = try ServiceStage(route, of: first, cards: cards, permission: permission)
+        #expect(throws: KeychainError(.interactionNotAllowed)) {
+            try second.sign(.authentication, RequestContext(questions: .never))
+        }
+        #expect(person.questions.isEmpty)
     }
 }

@@ -85,4 +85,57 @@ import Testing
         session.endLogin()
         #expect(!hasPIN(session))
     }
+
+    // MARK: A kept PIN
+
+    private func shared() -> PINSession {
+        var session = PINSession(keepingPIN: true)
+        session.accepted(PIN("123456"), as: .pin)
+        session.beginLogin(with: PIN("123456"))
+        return session
+    }
+
+    /// A call that took the PIN of its login before the PIN was forgotten, and presents it after that.
+    @Test func aForgottenPINIsNotKeptAgainByWhoTookItBefore() throws {
+        var session = shared()
+        let taken = try session.loginPIN(for: .once)
+        session.forgetPIN()
+        session.accepted(taken, as: .pin)
+        #expect(session.kept == nil)
+        session.accepted(PIN("123456"), as: .pin)
+        #expect(session.kept != nil, "somebody gives it anew")
+    }
+
+    @Test func aLoginThatWasUnderWayWhenThePINWasForgottenHasNone() {
+        var session = PINSession(keepingPIN: true)
+        let pin = PIN("123456")
+        session.accepted(pin, as: .pin)
+        session.forgetPIN()
+        session.loggedOut()
+        session.beginLogin(with: pin)
+        #expect(session.loginState() == .none)
+        #expect(!hasPIN(session))
+    }
+
+    @Test func onlyWhoGivesThePINIsItsGiver() throws {
+        var session = shared()
+        let other = PINClient(number: 7)
+        let hasBegun = session.beginLoginWithKeptPIN(of: other)
+        #expect(hasBegun)
+        let taken = try session.loginPIN(for: .once, of: other)
+        session.noteGift(taken, of: other)
+        #expect(session.hasPIN(ofOthersThan: other))
+        session.noteGift(PIN("123456"), of: other)
+        #expect(!session.hasPIN(ofOthersThan: other))
+        session.forgetPIN()
+        #expect(session.givers.isEmpty)
+    }
+
+    @Test func twoRefusalsOfOtherValuesForgetIt() {
+        var session = shared()
+        session.refused(PIN("111111"), as: .pin, triesLeft: 2)
+        #expect(session.kept != nil)
+        session.refused(PIN("222222"), as: .pin, triesLeft: 1)
+        #expect(session.kept == nil)
+    }
 }
