@@ -105,7 +105,7 @@ func serveSession(_ socket: (_ runtime: String) -> Int32) {
     let managed = socketOfServiceManager()
     // A service manager keeps what its services write; elsewhere the journal is in memory alone.
     let journal = managed == nil ? Journal() : Journal { line in writeError(line) }
-    let make = makeClients(shared, in: HostProcess(serving: { clients.programs }, journal: journal))
+    let make = makeClients(shared, in: HostProcess(serving: { clients.programs }, sharing: cards, journal: journal))
     if let socket = managed {
         LoginWatch.start { lockEverything(cards, after: $0) }
         SharedHost(listener: socket, counting: clients, isNeeded: { cards.havePIN }, make).serve(end: EndSignal.catch())

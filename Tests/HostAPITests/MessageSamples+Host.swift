@@ -13,7 +13,7 @@ extension MessageSamples {
         process: 4711, version: "0.1.0", start: 1_800_000_000,
         clients: [
             HostStatus.Client(process: 4712, program: "firefox", count: 2), HostStatus.Client(process: 0, program: ""),
-        ])
+        ], readersWithPIN: ["Yubico YubiKey 00 00"], unlockedKeychains: ["/srv/jo/login.keychain", ""])
 
     private static let journal = JournalPage(
         JournalEntry.Action.allCases.map {

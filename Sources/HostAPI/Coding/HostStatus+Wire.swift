@@ -7,5 +7,6 @@ extension HostStatus.Client: WireRecord {
 
 extension HostStatus: WireRecord {
     static let fields = Fields(
-        HostStatus.init(process:version:start:clients:), \.process, \.version, \.start, \.clients)
+        HostStatus.init(process:version:start:clients:readersWithPIN:unlockedKeychains:), \.process, \.version, \.start,
+        \.clients, \.readersWithPIN, \.unlockedKeychains)
 }

@@ -22,12 +22,21 @@ public struct HostStatus: Sendable, Equatable {
     public let start: Int64
     /// The programs, in the order of their processes.
     public let clients: [Client]
+    /// The readers with a card whose PIN counts for all programs.
+    public let readersWithPIN: [String]
+    /// The paths of the keychains that are unlocked in the host.
+    public let unlockedKeychains: [String]
 
-    public init(process: Int32, version: String, start: Int64, clients: [Client]) {
+    public init(
+        process: Int32, version: String, start: Int64, clients: [Client], readersWithPIN: [String] = [],
+        unlockedKeychains: [String] = []
+    ) {
         self.process = process
         self.version = version
         self.start = start
         self.clients = clients
+        self.readersWithPIN = readersWithPIN
+        self.unlockedKeychains = unlockedKeychains
     }
 
     /// The version of this package.

@@ -5,19 +5,26 @@ package import HostAPI
 package final class HostProcess: Sendable {
     package let journal: Journal
     private let clients: @Sendable () -> [HostStatus.Client]
+    private let cards: SharedCards?
     private let start = Int64(time(nil))
 
     /// - Parameters:
     ///   - clients: tells the programs that the process serves now.
+    ///   - cards: the cards that the process's clients share; nil for a process of one client.
     ///   - journal: the uses of keys by all clients.
     package init(
-        serving clients: @escaping @Sendable () -> [HostStatus.Client] = { [] }, journal: Journal = Journal()
+        serving clients: @escaping @Sendable () -> [HostStatus.Client] = { [] }, sharing cards: SharedCards? = nil,
+        journal: Journal = Journal()
     ) {
         self.clients = clients
+        self.cards = cards
         self.journal = journal
     }
 
     var status: HostStatus {
-        HostStatus(process: getpid(), version: HostStatus.currentVersion, start: start, clients: clients())
+        HostStatus(
+            process: getpid(), version: HostStatus.currentVersion, start: start, clients: clients(),
+            readersWithPIN: cards?.readersWithPIN ?? [],
+            unlockedKeychains: OpenKeychains.byPath.filter { $0.value.contains { !$0.isLocked } }.keys.sorted())
     }
 }

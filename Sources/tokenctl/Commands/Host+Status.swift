@@ -37,6 +37,10 @@ extension Host {
         private func show(_ status: HostStatus, _ session: HostSession) {
             StandardOutput.line("A host serves this session at \(session.path) (process \(status.process)).")
             StandardOutput.line("It is of version \(status.version), and runs since \(Clock.text(status.start)).")
+            for reader in status.readersWithPIN {
+                StandardOutput.line("The PIN of the card in '\(reader)' counts for all programs.")
+            }
+            for path in status.unlockedKeychains { StandardOutput.line("The keychain \(path) is unlocked.") }
             let programs = status.otherPrograms
             guard !programs.isEmpty else { return StandardOutput.line("No other program uses it.") }
             StandardOutput.line("Programs that use it:")
@@ -63,12 +67,16 @@ extension Host {
         let started: String?
         /// The programs that use the host, without this command; nil where the host does not tell.
         let clients: [Client]?
+        /// The readers with a card whose PIN counts for all programs; nil where the host does not tell.
+        let readersWithPIN: [String]?
+        let unlockedKeychains: [String]?
 
         init(_ session: HostSession, _ listener: HostSocket.Listener, _ status: HostStatus? = nil) {
             (socket, isServed) = (session.path, listener != .none)
             process = status?.process ?? session.host(listener)
             version = status?.version
             started = status.map { Clock.text($0.start) }
+            (readersWithPIN, unlockedKeychains) = (status?.readersWithPIN, status?.unlockedKeychains)
             clients = status?.otherPrograms.map { Client(process: $0.process, program: $0.program, count: $0.count) }
         }
     }
