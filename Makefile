@@ -21,7 +21,7 @@ FUZZ_SECONDS ?= 600
 SUITES ?= .
 
 tokenctl := .build/release/tokenctl
-consumers := IntegrationTests\.(BrokenHost|Browser|ClientCertificate|Engine|FalseHost|Flood|Git|GnuTLS|HeldCard|HostDeath|HostProgram|HostileClient|Java|Kerberos|KeyGeneration|Log|Module|ModuleFile|ModuleProcess|NSS|Nginx|OpenSSH|P11Kit|PAM|PINPadModule|PKCS11Tool|Python|RemoteModule|Restart|ReturnValue|SSSD|SecretKeyModule|SharedHost|SigningProgram|Stunnel|URI|WireVersion)Tests
+consumers := IntegrationTests\.(BrokenHost|Browser|ClientCertificate|Engine|FalseHost|Flood|Git|GnuTLS|HeldCard|HostDeath|HostProgram|HostileClient|IdleProgram|Java|Kerberos|KeyGeneration|Log|Module|ModuleFile|ModuleProcess|NSS|Nginx|OpenSSH|P11Kit|PAM|PINPadModule|PKCS11Tool|Python|RemoteModule|Restart|ReturnValue|SSSD|SecretKeyModule|SharedHost|SigningProgram|Stunnel|URI|WireVersion)Tests
 # What is installed has libstdc++ in it, since loading it takes a third of the time that loading the module does, and needs no
 # folder to look for libraries in. The linker takes the first libstdc++ that it finds.
 release := swift build -c release --disable-local-rpath -Xcc '-DTOKENKIT_HOST="$(PREFIX)/libexec/tokenkitd"' \

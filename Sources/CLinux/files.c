@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
@@ -40,6 +41,27 @@ int clinux_wakening(void) {
 int clinux_event(void) {
     int descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return descriptor < 0 ? -errno : descriptor;
+}
+
+int clinux_queue(void) {
+    int descriptor = epoll_create1(EPOLL_CLOEXEC);
+    return descriptor < 0 ? -errno : descriptor;
+}
+
+int clinux_await(int queue, int descriptor, uint64_t number) {
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = number};
+    return epoll_ctl(queue, EPOLL_CTL_ADD, descriptor, &event) < 0 ? -errno : 0;
+}
+
+int clinux_end_await(int queue, int descriptor) {
+    return epoll_ctl(queue, EPOLL_CTL_DEL, descriptor, NULL) < 0 ? -errno : 0;
+}
+
+int clinux_ready(int queue, uint64_t *numbers, int capacity) {
+    struct epoll_event events[64];
+    int count = epoll_wait(queue, events, capacity < 64 ? capacity : 64, -1);
+    for (int index = 0; index < count; index++) numbers[index] = events[index].data.u64;
+    return count < 0 ? -errno : count;
 }
 
 int clinux_watcher(void) {

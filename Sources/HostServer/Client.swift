@@ -11,6 +11,7 @@ final class Client: Sendable {
     private let heartbeat: Heartbeat
     /// The trace for which the client may hand in a file; nil where it may not.
     private let trace: TraceFile?
+    private let idle: IdleConnections
     private let quota = MessageQuota()
     private let state = Mutex(State())
 
@@ -25,29 +26,44 @@ final class Client: Sendable {
     /// The longest pause between an answer and the next request of a program in a loop.
     private static let loopPause = Duration.microseconds(50)
 
-    init(_ responder: any Responder, _ heartbeat: Heartbeat, trace: TraceFile?) {
+    /// The silence after which a connection gives up its thread, in milliseconds. Within it, the next request finds a thread.
+    private static let patience: Int32 = 1_000
+
+    init(
+        _ responder: any Responder, _ heartbeat: Heartbeat, trace: TraceFile? = nil, _ idle: IdleConnections = .shared
+    ) {
         self.responder = responder
         self.heartbeat = heartbeat
         self.trace = trace
+        self.idle = idle
     }
 
-    /// Serves the connections that come over the first one, until that or the client's process ends.
+    /// Serves the connections that come over the first one, until that or the client's process ends. Returns earlier while the first
+    /// connection is idle.
     ///
-    /// - Parameter process: the client's process. The connection alone does not show its end, since a child of it may hold the connection
-    ///   open. Nil where the process cannot be watched.
-    func serve(_ first: FrameSocket, process: ProcessHandle?) {
+    /// - Parameters:
+    ///   - process: the client's process. The connection alone does not show its end, since a child of it may hold the connection
+    ///     open. Nil where the process cannot be watched.
+    ///   - ended: called once the client has ended, on any thread.
+    func serve(_ first: FrameSocket, process: ProcessHandle?, whenEnded ended: @escaping @Sendable () -> Void) {
         defer { withExtendedLifetime(process) {} }
         var watched = [
             pollfd(fd: first.descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: process?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
         ]
         while true {
-            let count = unsafe poll(&watched, 2, -1)
+            let count = unsafe poll(&watched, 2, Client.patience)
             if count < 0, errno == EINTR { continue }
-            guard count > 0, watched[1].revents == 0 else { break }
-            guard take(first.receiveHandedIn()) else { break }
+            if count == 0 {
+                let serve = { @Sendable [self] in self.serve(first, process: process, whenEnded: ended) }
+                // Without a thread to spare, the end of a client must still be noticed: it frees the client's threads.
+                if idle.park(watched.map(\.fd), resume: serve, withoutThread: serve) { return }
+                continue
+            }
+            guard count > 0, watched[1].revents == 0, take(first.receiveHandedIn()) else { break }
         }
         end()
+        ended()
     }
 
     /// - Returns: false where the client has ended, or handed in what it may not.
@@ -75,37 +91,50 @@ final class Client: Sendable {
             return true
         }
         guard isTaken else { return }
-        let isStarted = BlockingThread.start { [self] in
-            answer(connection)
-            connection.shutDown()
-            forget(connection)
-        }
-        if !isStarted { forget(connection) }
+        let line = RequestLine(connection, heartbeat)
+        if !BlockingThread.start({ [self] in serve(line) }) { finish(line) }
     }
 
-    private func forget(_ connection: FrameSocket) {
-        _ = state.withLock { $0.connections.removeValue(forKey: ObjectIdentifier(connection)) }
+    /// Serves a connection until it ends, or is idle and waits without a thread.
+    private func serve(_ line: RequestLine) {
+        while answer(over: line) {
+            let isParked = idle.park([line.connection.descriptor]) { [self] in
+                serve(line)
+            } withoutThread: { [self] in
+                finish(line)
+            }
+            if isParked { return }
+        }
+        finish(line)
+    }
+
+    private func finish(_ line: RequestLine) {
+        line.connection.shutDown()
+        _ = state.withLock { $0.connections.removeValue(forKey: ObjectIdentifier(line.connection)) }
     }
 
     /// Answers one request after the other.
     ///
     /// A program that signs in a loop asks again sooner after an answer than a sleeping thread wakes up, so that the thread stays awake
     /// for it.
-    private func answer(_ connection: FrameSocket) {
-        let line = RequestLine(connection, heartbeat)
+    ///
+    /// - Returns: true once the connection is idle, false once it has ended.
+    private func answer(over line: RequestLine) -> Bool {
+        let connection = line.connection
         var (answered, isLoop) = (ContinuousClock.now, false)
         while true {
-            if isLoop { connection.stayAwake(for: Client.loopPause) }
+            let hasMessage = isLoop && connection.stayAwake(for: Client.loopPause)
+            guard hasMessage || connection.hasMessage(by: .now + .milliseconds(Client.patience)) else { return true }
             let message = connection.receiveMessage(upTo: responder.maximumFields, quota) { number, wait in
                 line.begin(number)
                 defer { line.end() }
                 return wait()
             }
-            guard let message else { return }
+            guard let message else { return false }
             isLoop = answered.duration(to: .now) < Client.loopPause
             let isCounted = message.isCounted
             defer { if isCounted { quota.release() } }
-            guard responder.answer(message, over: line) else { return }
+            guard responder.answer(message, over: line) else { return false }
             answered = .now
         }
     }

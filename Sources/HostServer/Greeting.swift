@@ -95,30 +95,35 @@ enum Greeting {
         socket.send(.hello, number: 0, answer.encoded(), Secret(capacity: 0) { _ in })
     }
 
-    /// Waits for a client's hello, without a time limit, and serves the client until it ends.
+    /// Waits for a client's hello, without a time limit, and serves the client.
     ///
-    /// - Parameter trace: the trace for which a client of the face may hand in a file.
+    /// - Parameters:
+    ///   - trace: the trace for which a client of the face may hand in a file.
+    ///   - ended: called once the client has ended, or was not served.
     static func serve(
-        _ socket: FrameSocket, _ heartbeat: Heartbeat, _ make: ClientMaker, trace: TraceFile? = nil
+        _ socket: FrameSocket, _ heartbeat: Heartbeat, _ make: ClientMaker, trace: TraceFile? = nil,
+        whenEnded ended: @escaping @Sendable () -> Void = {}
     ) {
         guard let peer = Peer(ofAccepted: socket.descriptor), let frame = socket.receive(),
             let hello = ClientHello(frame.header, frame.fields)
-        else { return }
-        if let version = hello.version {
-            serve(socket, hello, version, peer, heartbeat, make, trace: trace)
-        } else {
+        else { return ended() }
+        guard let version = hello.version else {
             _ = send(.otherVersion, to: socket)
+            return ended()
         }
+        serve(socket, hello, version, peer, heartbeat, make, trace: trace, whenEnded: ended)
     }
 
-    /// Tells a client that it is served, and serves it until it ends.
+    /// Tells a client that it is served, and serves it.
+    ///
+    /// - Parameter ended: called once the client has ended.
     static func serve(
         _ socket: FrameSocket, _ hello: ClientHello, _ version: UInt64, _ peer: Peer, _ heartbeat: Heartbeat,
-        _ make: ClientMaker, trace: TraceFile? = nil
+        _ make: ClientMaker, trace: TraceFile? = nil, whenEnded ended: @escaping @Sendable () -> Void
     ) {
-        guard send(.served(version: version), to: socket) else { return }
+        guard send(.served(version: version), to: socket) else { return ended() }
         let isOfFace = if case .service = hello { true } else { false }
         Client(make.responder(for: hello, peer), heartbeat, trace: isOfFace ? trace : nil).serve(
-            socket, process: peer.handle)
+            socket, process: peer.handle, whenEnded: ended)
     }
 }

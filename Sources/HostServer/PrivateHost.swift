@@ -1,5 +1,6 @@
 internal import Glibc
 package import KeychainHost
+internal import Platform
 internal import TokenKit
 internal import WireTransport
 
@@ -11,7 +12,9 @@ package enum PrivateHost {
     package static func serve(_ descriptor: Int32, _ make: ClientMaker, trace: TraceFile) {
         let heartbeat = Heartbeat()
         heartbeat.start()
-        Greeting.serve(FrameSocket(descriptor), heartbeat, make, trace: trace)
+        let end = CountingSemaphore()
+        Greeting.serve(FrameSocket(descriptor), heartbeat, make, trace: trace) { end.signal() }
+        end.wait()
         PendingLogouts.wait()
     }
 }

@@ -110,8 +110,7 @@ package final class SharedHost: Sendable {
             return
         }
         let isStarted = BlockingThread.start { [self] in
-            defer { clients.remove(peer) }
-            Greeting.serve(socket, hello, version, peer, heartbeat, make)
+            Greeting.serve(socket, hello, version, peer, heartbeat, make) { [clients] in clients.remove(peer) }
         }
         if !isStarted { clients.remove(peer) }
     }

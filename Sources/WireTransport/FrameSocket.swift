@@ -112,13 +112,16 @@ package final class FrameSocket: Sendable {
     }
 
     /// Waits for the next message without giving up the processor, unless another thread wants it.
-    package func stayAwake(for limit: Duration) {
+    ///
+    /// - Returns: false where neither its beginning nor the end of the connection has come.
+    package func stayAwake(for limit: Duration) -> Bool {
         let end = ContinuousClock.now + limit
         repeat {
             var awaited = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            if unsafe poll(&awaited, 1, 0) != 0 { return }
+            if unsafe poll(&awaited, 1, 0) != 0 { return true }
             sched_yield()
         } while ContinuousClock.now < end
+        return false
     }
 
     /// Waits for the beginning of the next message, or the end of the connection.

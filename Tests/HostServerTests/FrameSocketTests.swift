@@ -46,12 +46,12 @@ import WireTransport
     @Test func aThreadThatStayedAwakeFindsTheNextMessageWhole() {
         let request = FrameHeader(.request, number: 7, fieldCount: 0, secretCount: 0).encoded()
         #expect(send(theirs, request, request.count, 0) == request.count)
-        socket.stayAwake(for: .seconds(3600))
+        #expect(socket.stayAwake(for: .seconds(3600)))
         let header = socket.receive()?.header
         #expect(header?.number == 7)
         // The end of the program ends the wait too.
         close(theirs)
-        socket.stayAwake(for: .seconds(3600))
+        #expect(socket.stayAwake(for: .seconds(3600)))
         let isOver = socket.receive() == nil
         #expect(isOver)
     }

@@ -21,6 +21,14 @@ int clinux_wakening(void);
 // eventfd(2): a descriptor that is readable after it was written to.
 int clinux_event(void);
 
+// epoll(7), which Swift's import of libc lacks: a queue that waits for many descriptors.
+int clinux_queue(void);
+// epoll_ctl(2): waits, from now on, until there is something to read from a descriptor, or its other side is closed.
+int clinux_await(int queue, int descriptor, uint64_t number);
+int clinux_end_await(int queue, int descriptor);
+// epoll_wait(2): waits until some of the descriptors are so. Returns the count of their numbers.
+int clinux_ready(int queue, uint64_t *numbers, int capacity);
+
 // inotify(7): a descriptor that is readable once there is an event of a watched file or folder.
 int clinux_watcher(void);
 
