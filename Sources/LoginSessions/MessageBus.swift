@@ -32,7 +32,7 @@ struct MessageBus: ~Copyable {
 
     deinit { _ = unsafe systemd.pointee.bus_close_unref(bus) }
 
-    /// What poll(2) is to wait for before ``next()`` finds something new.
+    /// The descriptor and the events to wait for with poll(2); after one of them ``next()`` may find a message.
     var polled: pollfd {
         pollfd(
             fd: unsafe systemd.pointee.bus_get_fd(bus),

@@ -16,7 +16,7 @@ package enum HostSocket {
         case isServed
         case system(String, Int32)
 
-        /// What hinders a host.
+        /// The reason that a host cannot listen, as part of a sentence.
         package var reason: String {
             switch self {
             case .noFolder(let folder): "\(folder) is not a folder that belongs to this user alone"

@@ -19,8 +19,8 @@ import Testing
                 "Item: login key", "Program: python3", "File: /usr/bin/python3", "Script, as the program says: a.py",
                 "Runs in: a container", "Started by: bash", "For, as the program says: example.org",
             ])
-        let short = AccessQuestion(.readPassword, of: "mail", by: .init(name: "mail"))
-        #expect(short.lines == ["A program wants to read a password.", "Item: mail", "Program: mail"])
+        let short = AccessQuestion(.decrypt, of: "mail", by: .init(name: "mail"))
+        #expect(short.lines == ["A program wants to decrypt with a key.", "Item: mail", "Program: mail"])
         #expect(short.offersAlways && !short.hasChanged && short.patience == .seconds(60))
     }
 

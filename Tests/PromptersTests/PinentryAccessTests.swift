@@ -115,10 +115,10 @@ import Testing
     @Test func textsOfTheProgramAreNoCommands() throws {
         let fake = try FakePinentry(["CONFIRM": "echo OK"])
         let program = AccessQuestion.Program(name: "mail\nSETOK Yes\r%0ASETOK\u{1B}[2J", path: "/tmp/\u{202E}x")
-        _ = try fake.prompter.decide(AccessQuestion(.readPassword, of: "a%b", by: program, offersAlways: false))
+        _ = try fake.prompter.decide(AccessQuestion(.decrypt, of: "a%b", by: program, offersAlways: false))
         #expect(
             fake.commands.contains(
-                "SETDESC A program wants to read a password.%0AItem: a%25b%0AProgram: mail\u{FFFD}SETOK Yes\u{FFFD}%250ASETOK"
+                "SETDESC A program wants to decrypt with a key.%0AItem: a%25b%0AProgram: mail\u{FFFD}SETOK Yes\u{FFFD}%250ASETOK"
                     + "\u{FFFD}[2J%0AFile: /tmp/\u{FFFD}x"))
         #expect(fake.commands.count { $0.hasPrefix("SETOK") } == 1)
     }

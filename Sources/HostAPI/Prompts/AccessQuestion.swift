@@ -3,7 +3,7 @@ internal import SecureBytes
 /// The question whether a program may use a key or a secret. The host asks it, by its own means: no client answers it for itself.
 public struct AccessQuestion: Sendable, Hashable {
     public enum Use: Sendable, CaseIterable {
-        case sign, decrypt, agree, readPassword, change, delete, export
+        case sign, decrypt, agree
     }
 
     /// The program as people know it. Its texts are the program's own choice.
@@ -29,7 +29,7 @@ public struct AccessQuestion: Sendable, Hashable {
     public let use: Use
     /// The name of the item.
     public let item: String
-    /// What the use is for, a host or a file; nil where that is not known.
+    /// The host or file for which the program says that it uses the item; nil where it does not say.
     public let purpose: String?
     /// Whether the answer may hold for ever.
     public let offersAlways: Bool
@@ -111,10 +111,6 @@ extension AccessQuestion.Use {
         case .sign: "sign with a key"
         case .decrypt: "decrypt with a key"
         case .agree: "agree on a secret with a key"
-        case .readPassword: "read a password"
-        case .change: "change an item"
-        case .delete: "delete an item"
-        case .export: "export a key"
         }
     }
 
@@ -124,10 +120,6 @@ extension AccessQuestion.Use {
         case .sign: "sign with"
         case .decrypt: "decrypt with"
         case .agree: "agree on a secret with"
-        case .readPassword: "read"
-        case .change: "change"
-        case .delete: "delete"
-        case .export: "export"
         }
     }
 }

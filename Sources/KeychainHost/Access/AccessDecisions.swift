@@ -24,21 +24,15 @@ package struct AccessItem: Sendable, Hashable {
 package final class AccessDecisions: Sendable {
     private let policy: any AccessPolicy
     private let patience: Duration
-    private let questions = Mutex<[Pair: OpenQuestion]>([:])
     /// One question at a time is before the person.
     private let turn = QuestionTurn()
-    private let denials = Mutex(RecentEntries<Denial, ContinuousClock.Instant>(limit: 256))
+    /// The times of denials. A denied question is not asked again for a moment: a program could ask until the person gives in.
+    private let denials = Mutex(RecentEntries<Question, ContinuousClock.Instant>(limit: 256))
     private let denialLasts: Duration
 
-    /// A question that was denied, which is not asked again for a moment: a program could ask until the person gives in.
-    private struct Denial: Hashable {
-        let pair: Pair
-        let use: AccessQuestion.Use
-    }
-
-    /// A program and an item. A person is asked one question at a time about it.
-    private struct Pair: Hashable {
+    private struct Question: Hashable {
         let asker: Asker
+        let use: AccessQuestion.Use
         let item: String
     }
 
@@ -51,7 +45,7 @@ package final class AccessDecisions: Sendable {
     /// - Parameters:
     ///   - policy: the place of decisions that hold for ever.
     ///   - patience: the time for an answer.
-    ///   - denialLasts: the time for which a denial also answers equal questions.
+    ///   - denialLasts: the time for which a denial also answers equal questions, such as those that waited meanwhile.
     package init(
         policy: any AccessPolicy = RememberedAccess(), patience: Duration = AccessQuestion.standardPatience,
         denialLasts: Duration = .seconds(10)
@@ -65,7 +59,7 @@ package final class AccessDecisions: Sendable {
     /// - Parameters:
     ///   - purpose: what the use is for, as the program says: a host or a file.
     ///   - prompter: reaches a person by the host's own means. One that asks through the client refuses.
-    ///   - check: throws once the request is over; called while another question about the program and the item is open.
+    ///   - check: throws once the request is over; called while another question is before the person.
     /// - Throws: `errSecUserCanceled` for a denial, also by no answer in time; `errSecInteractionNotAllowed` where no person can be asked;
     ///   `errSecRestrictedAPI` where the program cannot be told, or is another one after the answer.
     package func require(
@@ -73,34 +67,23 @@ package final class AccessDecisions: Sendable {
         asking prompter: any Prompter,
         checking check: () throws(KeychainError) -> Void = { () throws(KeychainError) in }
     ) throws(KeychainError) {
-        while true {
+        let identity = try program.identity()
+        if isAllowed(identity, use, item) { return }
+        guard prompter.canConfirm else { throw .cannotDecide(question(use, item, purpose, identity)) }
+        try check()
+        try turn.take(checking: check) { _ throws(KeychainError) in
+            // A question before this one may have been the same.
             let identity = try program.identity()
             if isAllowed(identity, use, item) { return }
             let question = question(use, item, purpose, identity)
-            guard prompter.canConfirm else { throw .cannotDecide(question) }
-            try check()
-            let pair = Pair(asker: identity.id.map(Asker.program) ?? .run(identity.run), item: item.key)
-            switch claim(pair, use) {
-            case .own(let own):
-                defer { release(pair, own) }
-                // Another thread may have had an answer since.
-                if isAllowed(identity, use, item) { return }
-                let denial = Denial(pair: pair, use: use)
-                if let time = denials.withLock({ $0[denial] }), time.duration(to: .now) < denialLasts {
-                    own.deny()
-                    throw AccessDecisions.denied(question)
-                }
-                let decision = try turn.take(checking: check) { _ throws(KeychainError) in try prompter.decide(question)
-                }
-                if decision == .deny {
-                    own.deny()
-                    denials.withLock { $0[denial] = .now }
-                }
-                return try take(decision, on: question, identity, item, of: program)
-            case .others(let other):
-                try other.wait(checking: check)
-                if other.use == use, other.isDenied { throw AccessDecisions.denied(question) }
+            let key = Question(
+                asker: identity.id.map(Asker.program) ?? .run(identity.run), use: use, item: item.key)
+            if let denial = denials.withLock({ $0[key] }), denial.duration(to: .now) < denialLasts {
+                throw AccessDecisions.denied(question)
             }
+            let decision = try prompter.decide(question)
+            if decision == .deny { denials.withLock { $0[key] = .now } }
+            try take(decision, on: question, identity, item, of: program)
         }
     }
 
@@ -151,49 +134,6 @@ package final class AccessDecisions: Sendable {
         KeychainError(
             .userCanceled,
             "'\(question.program.name)' was not allowed to \(question.use.wordsBeforeItem) '\(question.item)'")
-    }
-
-    private enum Claim {
-        case own(OpenQuestion)
-        case others(OpenQuestion)
-    }
-
-    private func claim(_ pair: Pair, _ use: AccessQuestion.Use) -> Claim {
-        questions.withLock { questions in
-            if let other = questions[pair] { return .others(other) }
-            let own = OpenQuestion(use)
-            questions[pair] = own
-            return .own(own)
-        }
-    }
-
-    private func release(_ pair: Pair, _ question: OpenQuestion) {
-        _ = questions.withLock { $0.removeValue(forKey: pair) }
-        question.end()
-    }
-}
-
-/// A question that a person has before them, and that other requests may wait for.
-///
-/// They share a denial, which was one of the same question. An answer that allows one use is that of the request that asked.
-private final class OpenQuestion: Sendable {
-    let use: AccessQuestion.Use
-    private let denial = Atomic(false)
-    private let isOver = CountingSemaphore()
-
-    init(_ use: AccessQuestion.Use) { self.use = use }
-
-    var isDenied: Bool { denial.load(ordering: .acquiring) }
-
-    func deny() { denial.store(true, ordering: .releasing) }
-
-    func end() { isOver.signal() }
-
-    /// Waits for the end of the question.
-    func wait(checking check: () throws(KeychainError) -> Void) throws(KeychainError) {
-        while !isOver.wait(for: .milliseconds(100)) { try check() }
-        // The next one that waits.
-        isOver.signal()
     }
 }
 

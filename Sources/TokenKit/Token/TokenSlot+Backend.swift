@@ -228,15 +228,21 @@ extension TokenSlot: TokenBackend {
             throw TokenError(.pinRequired, "the PIN of the login was forgotten")
         }
         guard pin.isOthers else { return }
+        try checkRightToSharedPIN(for: operation, &token, &card)
+    }
+
+    private func checkRightToSharedPIN(
+        for operation: TokenOperation, _ token: inout any Token, _ card: inout CardTransaction
+    ) throws(TokenError) {
         let policy = try token.inventory(.privateKey(operation.key), &card).objects.first?.key?.pinPolicy
         guard let policy, !policy.isAlways else {
             throw TokenError(.pinRequired, "the key wants a login for each use (CKU_CONTEXT_SPECIFIC)")
         }
-        guard !needsPermission(for: operation, token.pins) else { throw TokenSlot.permissionRequired }
+        guard !needsPermission(for: operation, token.pins) else {
+            throw TokenError(
+                .permissionRequired, "another program gave the PIN, and nobody has allowed this one to use it")
+        }
     }
-
-    private static let permissionRequired = TokenError(
-        .permissionRequired, "another program gave the PIN, and nobody has allowed this one to use it")
 
     /// Performs the operation with the kept PIN, which the card may have forgotten. A PIN that is no longer right has been changed by
     /// another program: a person is to be asked then.
@@ -247,11 +253,7 @@ extension TokenSlot: TokenBackend {
         after refusal: TokenError
     ) throws(TokenError) -> Secret {
         try perform(at: insertion) { (token, card) throws(TokenError) in
-            let policy = try token.inventory(.privateKey(operation.key), &card).objects.first?.key?.pinPolicy
-            guard let policy, !policy.isAlways else { throw refusal }
-            guard !needsPermission(for: operation, token.pins) else {
-                throw TokenSlot.permissionRequired
-            }
+            try checkRightToSharedPIN(for: operation, &token, &card)
             guard let pin = token.pins.keptPIN else { throw refusal }
             let end = notice?()
             defer { end?() }

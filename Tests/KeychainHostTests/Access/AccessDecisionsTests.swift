@@ -11,7 +11,7 @@ import Testing
 
 /// The decisions which program may use which item.
 @Suite struct AccessDecisionsTests {
-    private let decisions = AccessDecisions(denialLasts: .zero)
+    private let decisions = AccessDecisions()
     private let key = AccessItem(key: "card/9A", name: "login key")
     private let other = AccessItem(key: "card/9D", name: "encryption key")
     private let folder: TemporaryFolder
@@ -62,10 +62,11 @@ import Testing
     }
 
     private func isAllowed(
-        _ client: Client, _ prompter: any Prompter, _ use: AccessQuestion.Use = .sign, _ item: AccessItem? = nil
+        _ client: Client, _ prompter: any Prompter, _ use: AccessQuestion.Use = .sign, _ item: AccessItem? = nil,
+        in decisions: AccessDecisions? = nil
     ) throws -> Bool {
         do throws(KeychainError) {
-            try decisions.require(use, of: item ?? key, by: client.program, asking: prompter)
+            try (decisions ?? self.decisions).require(use, of: item ?? key, by: client.program, asking: prompter)
             return true
         } catch {
             guard error.code == .userCanceled else { throw error }
@@ -97,18 +98,18 @@ import Testing
     }
 
     @Test func aDenialHoldsForOneTime() throws {
+        let decisions = AccessDecisions(denialLasts: .zero)
         let client = try client()
         let person = Decides(.deny, .allowOnce)
         let error = #expect(throws: KeychainError(.userCanceled)) {
             try decisions.require(.sign, of: key, by: client.program, asking: person)
         }
         #expect(error?.reason == "'sleep' was not allowed to sign with 'login key'")
-        #expect(try isAllowed(client, person))
+        #expect(try isAllowed(client, person, in: decisions))
     }
 
     /// A program could ask until the person gives in.
     @Test func aDenialAnswersEqualQuestionsForAMoment() throws {
-        let decisions = AccessDecisions()
         let client = try client()
         let person = Decides(.deny, .allowOnce)
         for _ in 1...3 {
@@ -192,14 +193,15 @@ import Testing
     }
 
     @Test func aChangedProgramIsAskedAboutAnewAndToldAsChanged() throws {
+        let decisions = AccessDecisions(denialLasts: .zero)
         let person = Decides(.allowAlways, .deny, .allowOnce, .allowOnce)
-        #expect(try isAllowed(copy(), person))
-        #expect(try isAllowed(copy(), NoPrompter()), "the same content")
-        #expect(try !isAllowed(copy("1"), person))
-        #expect(try isAllowed(copy("1"), person))
-        #expect(try isAllowed(copy("1"), person))
+        #expect(try isAllowed(copy(), person, in: decisions))
+        #expect(try isAllowed(copy(), NoPrompter(), in: decisions), "the same content")
+        #expect(try !isAllowed(copy("1"), person, in: decisions))
+        #expect(try isAllowed(copy("1"), person, in: decisions))
+        #expect(try isAllowed(copy("1"), person, in: decisions))
         #expect(person.questions.map(\.hasChanged) == [false, true, true, false])
-        #expect(try isAllowed(copy(), NoPrompter()), "the decision about the former one still holds")
+        #expect(try isAllowed(copy(), NoPrompter(), in: decisions), "the decision about the former one still holds")
     }
 
     @Test func anInterpreterIsNeverAlwaysAllowed() throws {
