@@ -15,6 +15,8 @@ final class ClientConnections: Sendable {
 
     private struct State {
         let first: FrameSocket
+        /// Whether the host serves the programs of the session.
+        let isOfSession: Bool
         let rights = Rights.now
         var idle: [FrameSocket] = []
     }
@@ -31,10 +33,15 @@ final class ClientConnections: Sendable {
     private static let maximum = 96
 
     /// The first connection to the host; nil before there is one.
-    var first: FrameSocket? {
-        get { state.withLock { $0?.first } }
-        set { state.withLock { $0 = newValue.map { State(first: $0) } } }
+    var first: FrameSocket? { state.withLock { $0?.first } }
+
+    /// Begins with the first connection to a host.
+    func begin(_ first: FrameSocket, isOfSession: Bool) {
+        state.withLock { $0 = State(first: first, isOfSession: isOfSession) }
     }
+
+    /// Whether the host serves the programs of the session, and not this one alone.
+    var areOfSession: Bool { state.withLock { $0?.isOfSession ?? false } }
 
     /// Whether the connections are to be used: programs close descriptors that are not theirs, and give up rights.
     var areUsable: Bool { state.withLock { $0.map { $0.first.isIntact && $0.rights == .now } ?? false } }

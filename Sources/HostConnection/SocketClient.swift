@@ -206,22 +206,30 @@ package final class SocketClient: Sendable {
                 connections.forget(present)
                 if isUsable { throw SocketClient.ended }
             }
-            let first = try introduce()
-            connections.first = first
+            let (first, host) = try introduce()
+            connections.begin(first, isOfSession: host.start == nil)
             return first
+        }
+    }
+
+    /// Whether the programs of the session share the host that serves the client. Connects to it.
+    package var isOfSession: Bool {
+        get throws(KeychainError) {
+            try connect()
+            return connections.areOfSession
         }
     }
 
     /// The connection to the first of the hosts that serves the client.
     ///
     /// - Throws: the reason of the last one; `errSecParam` for options beyond their bounds.
-    private func introduce() throws(KeychainError) -> FrameSocket {
+    private func introduce() throws(KeychainError) -> (FrameSocket, Host) {
         guard options.isWithinBounds else {
             throw KeychainError(.param, "the names of modules, readers or access groups are too many or too long")
         }
         var failure = SocketClient.ended
         for host in hosts {
-            do throws(KeychainError) { return try introduce(to: host) } catch { failure = error }
+            do throws(KeychainError) { return (try introduce(to: host), host) } catch { failure = error }
         }
         throw failure
     }

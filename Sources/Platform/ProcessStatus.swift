@@ -4,6 +4,8 @@ package struct ProcessStatus: Hashable, Sendable {
     package let name: String
     package let parent: Int32
     package let group: Int32
+    /// The number of the session, setsid(2): that of the process that began it.
+    package let session: Int32
     /// The device number of the controlling terminal; 0 for none.
     package let terminal: UInt32
     /// The process group in the terminal's foreground.
@@ -22,10 +24,12 @@ package struct ProcessStatus: Hashable, Sendable {
         guard let start = text.firstIndex(of: "("), let end = text.lastIndex(of: ")"), start < end else { return nil }
         let fields = text[text.index(after: end)...].split(separator: " ")
         guard fields.count > 19, let parent = Int32(fields[1]), let group = Int32(fields[2]),
-            let terminal = Int32(fields[4]), let foregroundGroup = Int32(fields[5]), let startTime = UInt64(fields[19])
+            let session = Int32(fields[3]), let terminal = Int32(fields[4]), let foregroundGroup = Int32(fields[5]),
+            let startTime = UInt64(fields[19])
         else { return nil }
         name = String(text[text.index(after: start)..<end])
-        (self.parent, self.group, self.foregroundGroup) = (parent, group, foregroundGroup)
+        (self.parent, self.group, self.session) = (parent, group, session)
+        self.foregroundGroup = foregroundGroup
         self.terminal = UInt32(bitPattern: terminal)
         self.startTime = startTime
     }

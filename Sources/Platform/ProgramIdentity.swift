@@ -19,6 +19,23 @@ package struct ProgramRun: Hashable, Sendable {
     }
 }
 
+extension ProgramRun {
+    /// A process and those that started it, itself first, as far as they are in its session: a shell, the script that called it. They are
+    /// without the files that they run: a shell may run its last command in its own process.
+    package static func chain(from process: Int32) -> [ProgramRun] {
+        guard let first = ProcessStatus(of: process) else { return [] }
+        var chain = [ProgramRun(process, first, nil)]
+        var next = first.parent
+        while chain.count < 32, let status = ProcessStatus(of: next), status.session == first.session,
+            status.startTime <= first.startTime
+        {
+            chain.append(ProgramRun(next, status, nil))
+            next = status.parent
+        }
+        return chain
+    }
+}
+
 /// A program, the same in each process that runs it. Lasting decisions hold for it.
 package enum ProgramID: Hashable, Sendable {
     /// A file that only root can change, by its path.

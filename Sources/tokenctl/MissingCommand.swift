@@ -8,8 +8,7 @@ enum MissingCommand {
         return reasons
     }()
 
-    /// Commands that grant programs what every program of the user may do here. They do nothing, so that scripts for `security`
-    /// run.
+    /// Commands that grant programs ahead what a person decides here. They do nothing, so that scripts for `security` run.
     static let needless = [
         "set-generic-password-partition-list", "set-internet-password-partition-list", "set-key-partition-list",
     ]
@@ -17,7 +16,7 @@ enum MissingCommand {
     /// The note that is printed in place of running such a command; nil for every other.
     static func note(_ arguments: [String]) -> String? {
         guard let name = arguments.first(where: { $0 != "help" }), needless.contains(name) else { return nil }
-        return "note: \(name) has no effect, since every program of yours may use every item of an unlocked keychain"
+        return "note: \(name) has no effect: you are asked when a program first uses an item"
     }
 
     private static let rows: [(names: [String], why: String, instead: String)] = [

@@ -5,10 +5,8 @@ internal import LoginSessions
 ///
 /// On sleep, a keychain locks only where its settings say so. A locked screen locks none: which of its items can be read then is a setting
 /// of each (`kSecAttrAccessible…`).
-@Sendable func lockEverything(_ cards: SharedCards, after event: LoginEvent) {
-    cards.forgetPINs()
+@Sendable func lockEverything(_ shared: SharedState, after event: LoginEvent) {
+    shared.cards.forgetPINs()
     guard event != .screenLocked else { return }
-    KeychainPreferences().lockKeychains { keychain in
-        event == .sessionEnded || keychain.locksOnSleep
-    }
+    shared.files.lock { keychain in event == .sessionEnded || keychain.locksOnSleep }
 }

@@ -28,7 +28,7 @@ struct ServiceClient {
     /// - Throws: `errSecParam` for a module that is not there, or a reader's URI that cannot be read.
     func host(sharing shared: SharedState?, in process: HostProcess, trace: TraceFile?) throws(KeychainError) -> Host {
         let host = Host(
-            try keychains(shared?.cards, trace),
+            try keychains(shared, trace),
             accessGroups: options.accessGroups ?? AccessGroups(configured: variables[AccessGroups.variable]),
             trustAnchors: variables["SSL_CERT_FILE"].map { .file($0) } ?? .system, prompter: person,
             in: process, for: peer.client)
@@ -39,12 +39,13 @@ struct ServiceClient {
         options.hasMoreRights ? NoPrompter(because: KeychainError.reasonOfMoreRights) : prompter(peer, variables)
     }
 
-    private func keychains(_ cards: SharedCards?, _ trace: TraceFile?) throws(KeychainError) -> ProcessKeychains {
+    private func keychains(_ shared: SharedState?, _ trace: TraceFile?) throws(KeychainError) -> ProcessKeychains {
         let reader = try chosenReader
         let modules = try modules
         let isNamed = if case .named = options.modules { true } else { false }
         return ProcessKeychains(
-            recalls: options.recalls, trace: trace, waitsOnce: options.waitsOnce, sharedCards: cards,
+            recalls: options.recalls, trace: trace, waitsOnce: options.waitsOnce, sharedCards: shared?.cards,
+            files: shared?.files ?? SharedKeychains(),
             drivers: StandardDrivers.all,
             modules: { reader?.isFound ?? false && !isNamed ? [] : modules.used() }, leftOutModules: modules.leftOut,
             includesToken: { reader?.includes($0) ?? true },

@@ -7,9 +7,13 @@ internal import Prompters
 struct SharedState: Sendable {
     let knownCards: KnownCards
     let cards = SharedCards(askingForPermission: true)
+    let files = SharedKeychains(forSession: true)
     private let decisions = AccessDecisions()
 
     init(knownCards: KnownCards) { self.knownCards = knownCards }
+
+    /// Whether something would be lost with the process: what is unlocked, and what a person has allowed for ever.
+    var isNeeded: Bool { cards.havePIN || files.mayBeUnlocked || decisions.hasUnsaved }
 
     /// The host for the program of a client, which a person has to allow the use of keys whose PIN another program has given.
     ///

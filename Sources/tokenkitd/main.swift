@@ -47,7 +47,8 @@ func makeClients(_ shared: SharedState?, in process: HostProcess, trace: TraceFi
             isShared: shared != nil)
         let log = Log(isWanted: hello.wantsNotes)
         let host = Host(
-            forTokensOf: ProcessKeychains(sharedCards: shared?.cards, drivers: StandardDrivers.all),
+            forTokensOf: ProcessKeychains(
+                sharedCards: shared?.cards, files: shared?.files ?? SharedKeychains(), drivers: StandardDrivers.all),
             prompter: promptPolicy.prompter,
             touchPrompter: promptPolicy.touchPrompter, knownCards: shared?.knownCards, in: process,
             for: peer.client, log: { line in log.write(line) })
@@ -97,25 +98,29 @@ func socketOfSession(_ runtime: String) -> Int32 {
 func serveSession(_ socket: (_ runtime: String) -> Int32) {
     let (watch, clients) = (InsertionWatch(), ServedClients())
     let shared = SharedState(knownCards: KnownCards(watch.insertion))
-    let cards = shared.cards
     defer {
-        cards.forgetPINs()
+        shared.cards.forgetPINs()
+        shared.files.lock()
         PendingLogouts.wait()
     }
     let managed = socketOfServiceManager()
     // A service manager keeps what its services write; elsewhere the journal is in memory alone.
     let journal = managed == nil ? Journal() : Journal { line in writeError(line) }
-    let make = makeClients(shared, in: HostProcess(serving: { clients.programs }, sharing: cards, journal: journal))
+    let make = makeClients(
+        shared,
+        in: HostProcess(
+            serving: { clients.programs }, sharing: shared.cards, shared.files, journal: journal))
     if let socket = managed {
-        LoginWatch.start { lockEverything(cards, after: $0) }
-        SharedHost(listener: socket, counting: clients, isNeeded: { cards.havePIN }, make).serve(end: EndSignal.catch())
+        LoginWatch.start { lockEverything(shared, after: $0) }
+        SharedHost(listener: socket, counting: clients, isNeeded: { shared.isNeeded }, make).serve(
+            end: EndSignal.catch())
         return
     }
     guard let runtime = Environment.variable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
         fail("the session has no folder for sockets (set XDG_RUNTIME_DIR)")
     }
-    let host = SharedHost(listener: socket(runtime), counting: clients, isNeeded: { cards.havePIN }, make)
-    LoginWatch.start { lockEverything(cards, after: $0) }
+    let host = SharedHost(listener: socket(runtime), counting: clients, isNeeded: { shared.isNeeded }, make)
+    LoginWatch.start { lockEverything(shared, after: $0) }
     let file = HostSocket.file(in: runtime)
     host.serve(end: EndSignal.catch(), isReachable: { file != nil && HostSocket.file(in: runtime) == file }) {
         HostSocket.remove(in: runtime)

@@ -40,28 +40,22 @@ import Testing
 
     @Test func anEndComesHoweverMuchItIsUsed() {
         var lifetime = lifetime(interval: 10)
-        lifetime.end = 5000
+        lifetime.limit(toSeconds: 5, from: at(0))
         lifetime.use(at: at(4900))
         #expect(!lifetime.isOver(at: at(4999)))
         #expect(lifetime.isOver(at: at(5000)))
     }
 
-    @Test func theSessionKeepsAKeyForTheShorterOfBothTimes() {
+    @Test func theEarlierOfTwoEndsHolds() {
         var lifetime = lifetime(interval: 10)
-        #expect(lifetime.secondsInSession(at: at(1000)) == 10)
-        lifetime.end = 5500
-        #expect(lifetime.secondsInSession(at: at(1000)) == 5)
-        #expect(lifetime.secondsInSession(at: at(9000)) == 1)
-        #expect(self.lifetime().secondsInSession(at: at(0)) == .max)
-    }
-
-    @Test func aSharedKeysIntervalIsTheSessionsToCount() {
-        var lifetime = lifetime(interval: 2)
-        lifetime.isShared = true
-        #expect(!lifetime.isOver(at: at(9000)))
+        lifetime.limit(toSeconds: 5, from: at(0))
+        lifetime.limit(toSeconds: 7, from: at(0))
+        #expect(lifetime.nextCheck(at: at(1000)) == 4000)
+        lifetime.limit(toSeconds: 3, from: at(0))
         #expect(lifetime.nextCheck(at: at(1000)) == 2000)
-        #expect(!lifetime.isRenewalDue(at: at(1400)))
-        #expect(lifetime.isRenewalDue(at: at(1500)))
+        lifetime.use(at: at(2999))
+        #expect(!lifetime.isOver(at: at(2999)))
+        #expect(lifetime.isOver(at: at(3000)))
     }
 
     @Test func theClocksOfThisMachineGoOnTogether() {

@@ -43,21 +43,12 @@ enum KeychainWriter {
         case ("rekey", 3): try rekey(arguments[1], other: arguments[2])
         case ("fill", 2): try fill(arguments[1])
         case ("full", 2): try FullDisk(path: arguments[1], password: readLine() ?? "").run()
-        case ("share", 3):
-            let keychain = try LocalKeychain.open(arguments[1])
-            try keychain.unlock(password: password())
-            try keychain.shareKeyWithSession(seconds: UInt32(arguments[2]) ?? 60)
-            print("shared")
-        case ("read-shared", 2):
-            let keychain = try LocalKeychain.open(arguments[1])
-            guard try keychain.unlockFromSession() else { return print("locked") }
-            print("read \(try readAll(keychain))")
         case ("benchmark", 3):
             try StoreBenchmark(folder: arguments[1], rows: Int(arguments[2]) ?? 1000).run()
             try SearchBenchmark(folder: arguments[1]).run()
         case ("memory", 2): try reportMemory(holding: arguments[1])
         default:
-            print("usage: KeychainWriter create|make|write|mix|hold|rekey|fill|full|share|read-shared|benchmark …")
+            print("usage: KeychainWriter create|make|write|mix|hold|rekey|fill|full|benchmark …")
             exit(2)
         }
     }

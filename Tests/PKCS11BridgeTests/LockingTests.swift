@@ -1,11 +1,11 @@
 import CCryptoki
-import KeychainHost
 import KeychainModel
 import SystemCrypto
 import TestSupport
 import Testing
 import TokenKit
 
+@testable import KeychainHost
 @testable import PKCS11Bridge
 
 /// Keychains that lock while programs are logged in: after a time without use, in the machine's sleep, by another program.
@@ -99,34 +99,46 @@ import TokenKit
         #expect(try state(session) == CKS_RW_USER_FUNCTIONS)
     }
 
-    /// Leaves the key with the login session. Returns false without a kernel keyring, which must be reported as `notAvailable`.
-    private func isShared() -> Bool {
-        do throws(KeychainError) { try keychain.shareKeyWithSession(seconds: 600) } catch {
-            #expect(error == KeychainError(.notAvailable))
-            #expect(!keychain.isLocked)
-            return false
-        }
-        return true
+    /// The keychain as the module has it, as one that several programs use.
+    private func shared(_ session: CK_SESSION_HANDLE) throws -> LocalKeychain {
+        let keychain = try module.process.keychain(at: cryptoki.session(session).slot.name)
+        keychain.share()
+        return keychain
     }
 
-    @Test func whatAnotherProgramUnlocksForTheLoginSessionItLocksHereAsWell() throws {
-        guard isShared() else { return }
+    @Test func aLockByAnotherProgramEndsTheLogin() throws {
         let session = try session()
+        let shared = try shared(session)
         #expect(try state(session) == CKS_RW_USER_FUNCTIONS)
-        #expect(try keychain.lockSession())
+        shared.lock()
         #expect(try state(session) == CKS_RW_PUBLIC_SESSION)
         try cryptoki.logIn(session, CKU_USER, pin: .of("open"))
         #expect(try state(session) == CKS_RW_USER_FUNCTIONS)
-        try keychain.lockSession()
-        #expect(try state(session) == CKS_RW_USER_FUNCTIONS)
+        #expect(!shared.isLocked)
     }
 
     @Test func aProgramThatLogsOutLocksNoOtherOne() throws {
-        guard isShared() else { return }
         let session = try session()
+        let shared = try shared(session)
         try cryptoki.logOut(session)
-        #expect(!keychain.isLocked)
-        #expect(try keychain.lockSession())
+        #expect(try state(session) == CKS_RW_PUBLIC_SESSION)
+        #expect(!shared.isLocked)
+    }
+
+    @Test func theOnlyProgramThatLogsOutLocksItsKeychain() throws {
+        let session = try session()
+        let keychain = try module.process.keychain(at: cryptoki.session(session).slot.name)
+        try cryptoki.logOut(session)
+        #expect(keychain.isLocked)
+    }
+
+    @Test func aWrongPasswordForAnUnlockedKeychainIsRefused() throws {
+        let session = try session()
+        let shared = try shared(session)
+        try cryptoki.logOut(session)
+        #expect(returned { try cryptoki.logIn(session, CKU_USER, pin: .of("wrong")) } == CKR_PIN_INCORRECT)
+        #expect(try state(session) == CKS_RW_PUBLIC_SESSION)
+        #expect(!shared.isLocked)
     }
 
     @Test func aKeychainWithoutAPasswordIsAlwaysOpen() throws {

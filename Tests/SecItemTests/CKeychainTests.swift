@@ -53,6 +53,9 @@ import Testing
     }
 
     @Test func aKeychainIsUnlockedForEveryProgramOfTheSession() throws {
+        let started = try Program.run([Program.command, "host", "start"], environment: stage.environment)
+        try #require(started.status == 0, "\(started)")
+        defer { _ = try? Program.run([Program.command, "host", "stop"], environment: stage.environment) }
         let status = """
             SecKeychainRef keychain; SecKeychainStatus status;
             assert(SecKeychainOpen("login", &keychain) == errSecSuccess);

@@ -1,5 +1,4 @@
 #pragma once
-#include <linux/keyctl.h>
 #include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,38 +55,6 @@ int clinux_is_in_user_space(int descriptor);
 
 // CLOCK_REALTIME_COARSE, the clock of files' times: never later than the birth of a file that is made afterwards.
 int64_t clinux_file_time(void);
-
-// The key retention service of the Linux kernel, keyrings(7). libc has no functions for it, and syscall(2) takes a
-// variable number of arguments, which Swift cannot call. Each function returns -errno where the system call failed, since errno
-// could change before Swift reads it.
-
-// The permissions of a key's possessor; the kernel's own header for them is not for programs.
-#define CLINUX_KEY_POSSESSOR_VIEW 0x01000000u
-#define CLINUX_KEY_POSSESSOR_READ 0x02000000u
-#define CLINUX_KEY_POSSESSOR_WRITE 0x04000000u
-#define CLINUX_KEY_POSSESSOR_SEARCH 0x08000000u
-#define CLINUX_KEY_POSSESSOR_SETATTR 0x20000000u
-
-// add_key(2) for a key of type "user".
-long clinux_add_user_key(const char *description, const void *payload, size_t length, int32_t keyring);
-
-// keyctl(2) with KEYCTL_GET_KEYRING_ID, not creating the keyring.
-long clinux_keyring_id(int32_t keyring);
-
-// keyctl(2) with KEYCTL_SEARCH for a key of type "user".
-long clinux_search_user_key(int32_t keyring, const char *description);
-
-// keyctl(2) with KEYCTL_READ; returns the payload's whole length.
-long clinux_read_key(int32_t key, void *buffer, size_t capacity);
-
-// keyctl(2) with KEYCTL_SET_TIMEOUT.
-long clinux_set_key_timeout(int32_t key, uint32_t seconds);
-
-// keyctl(2) with KEYCTL_SETPERM.
-long clinux_set_key_permissions(int32_t key, uint32_t permissions);
-
-// keyctl(2) with KEYCTL_REVOKE.
-long clinux_revoke_key(int32_t key);
 
 // POLLRDHUP, which libc declares only with _GNU_SOURCE: the event of poll(2) for a closed other side.
 static const short clinux_hangup = 0x2000;

@@ -4,6 +4,10 @@ internal import SecureBytes
 public struct AccessQuestion: Sendable, Hashable {
     public enum Use: Sendable, CaseIterable {
         case sign, decrypt, agree
+        /// To get a password, or another secret that is no private key.
+        case read
+        /// To get a private key.
+        case export
     }
 
     /// The program as people know it. Its texts are the program's own choice.
@@ -111,6 +115,8 @@ extension AccessQuestion.Use {
         case .sign: "sign with a key"
         case .decrypt: "decrypt with a key"
         case .agree: "agree on a secret with a key"
+        case .read: "read a secret"
+        case .export: "take a private key out of its keychain"
         }
     }
 
@@ -120,6 +126,8 @@ extension AccessQuestion.Use {
         case .sign: "sign with"
         case .decrypt: "decrypt with"
         case .agree: "agree on a secret with"
+        case .read: "read"
+        case .export: "take the private key out of"
         }
     }
 }

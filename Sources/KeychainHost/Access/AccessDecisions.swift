@@ -10,9 +10,11 @@ package struct AccessItem: Sendable, Hashable {
     package let key: String
     /// The name, for people.
     package let name: String
+    /// The identifier of its card or keychain, whose PIN or password opens it.
+    package let place: String
 
-    package init(key: String, name: String) {
-        (self.key, self.name) = (key, name)
+    package init(key: String, name: String, in place: String) {
+        (self.key, self.name, self.place) = (key, name, place)
     }
 }
 
@@ -38,9 +40,25 @@ package final class AccessDecisions: Sendable {
 
     private enum Asker: Hashable {
         case program(ProgramID)
-        /// A program without an identity, in one process.
+        /// A program without lasting decisions, in one process.
         case run(ProgramRun)
     }
+
+    /// What is allowed to one run of a program.
+    private struct Grant: Hashable {
+        let run: ProgramRun
+        let scope: Scope
+    }
+
+    private enum Scope: Hashable {
+        /// All items of a card or keychain: the program has given its PIN or password.
+        case place(String)
+        /// All uses of an item: the program has made it.
+        case item(String)
+        case use(AccessQuestion.Use, item: String)
+    }
+
+    private let grants = Mutex(RecentEntries<Grant, Bool>(limit: 4096))
 
     /// - Parameters:
     ///   - policy: the place of decisions that hold for ever.
@@ -53,6 +71,9 @@ package final class AccessDecisions: Sendable {
         self.policy = policy
         (self.patience, self.denialLasts) = (patience, denialLasts)
     }
+
+    /// Whether a person has decided something that would be lost with the process.
+    package var hasUnsaved: Bool { policy.hasUnsaved }
 
     /// Returns where the program may use the item, after a question to a person where there is no decision yet.
     ///
@@ -67,35 +88,68 @@ package final class AccessDecisions: Sendable {
         asking prompter: any Prompter,
         checking check: () throws(KeychainError) -> Void = { () throws(KeychainError) in }
     ) throws(KeychainError) {
-        let identity = try program.identity()
-        if isAllowed(identity, use, item) { return }
-        guard prompter.canConfirm else { throw .cannotDecide(question(use, item, purpose, identity)) }
+        let subject = try program.subject()
+        if isAllowed(subject, use, item) { return }
+        guard prompter.canConfirm else { throw .cannotDecide(question(use, item, purpose, subject)) }
         try check()
         try turn.take(checking: check) { _ throws(KeychainError) in
             // A question before this one may have been the same.
-            let identity = try program.identity()
-            if isAllowed(identity, use, item) { return }
-            let question = question(use, item, purpose, identity)
+            let subject = try program.subject()
+            if isAllowed(subject, use, item) { return }
+            let question = question(use, item, purpose, subject)
             let key = Question(
-                asker: identity.id.map(Asker.program) ?? .run(identity.run), use: use, item: item.key)
+                asker: subject.lasting.map(Asker.program) ?? .run(subject.run), use: use, item: item.key)
             if let denial = denials.withLock({ $0[key] }), denial.duration(to: .now) < denialLasts {
                 throw AccessDecisions.denied(question)
             }
             let decision = try prompter.decide(question)
             if decision == .deny { denials.withLock { $0[key] = .now } }
-            try take(decision, on: question, identity, item, of: program)
+            try take(decision, on: question, subject, item, of: program)
         }
     }
 
-    private func isAllowed(_ identity: ProgramIdentity, _ use: AccessQuestion.Use, _ item: AccessItem) -> Bool {
-        identity.id.map { policy.allows($0, to: use, item.key) } ?? false
+    private func isAllowed(_ subject: AccessSubject, _ use: AccessQuestion.Use, _ item: AccessItem) -> Bool {
+        if let lasting = subject.lasting, policy.allows(lasting, to: use, item.key) { return true }
+        return has(subject, any: [.place(item.place), .item(item.key), .use(use, item: item.key)])
+    }
+
+    private func has(_ subject: AccessSubject, any scopes: [Scope]) -> Bool {
+        grants.withLock { grants in
+            subject.runs.contains { run in scopes.contains { grants[Grant(run: run, scope: $0)] != nil } }
+        }
+    }
+
+    private func grant(_ scope: Scope, to subject: AccessSubject) {
+        grants.withLock { $0[Grant(run: subject.run, scope: scope)] = true }
+    }
+
+    // MARK: Programs that need no question
+
+    /// Notes that a program has given the right PIN or password itself: it may use everything there until its process ends, since the
+    /// person typed it for this program.
+    package func noteGiven(for place: String, by program: AskingProgram) {
+        if let subject = try? program.subject() { grant(.place(place), to: subject) }
+    }
+
+    /// Whether a program has given the right PIN or password itself.
+    func hasGiven(for place: String, _ program: AskingProgram) -> Bool {
+        (try? program.subject()).map { has($0, any: [.place(place)]) } ?? false
+    }
+
+    /// Notes that a program has made an item, all uses of which it is allowed.
+    package func noteCreated(_ item: String, by program: AskingProgram) {
+        guard let subject = try? program.subject() else { return }
+        guard let lasting = subject.lasting else { return grant(.item(item), to: subject) }
+        for use in AccessQuestion.Use.allCases { policy.allow(lasting, to: use, item) }
     }
 
     // MARK: Questions
 
     private func question(
-        _ use: AccessQuestion.Use, _ item: AccessItem, _ purpose: String?, _ identity: ProgramIdentity
+        _ use: AccessQuestion.Use, _ item: AccessItem, _ purpose: String?, _ subject: AccessSubject
     ) -> AccessQuestion {
+        let identity = subject.identity
+        let isCommand = subject.run != identity.run
         var hasChanged = false
         if let id = identity.id, let path = AccessDecisions.ownPath(of: identity),
             let former = policy.programAllowed(at: path)
@@ -106,23 +160,28 @@ package final class AccessDecisions: Sendable {
             name: identity.name, path: identity.path, script: identity.script, container: identity.container?.words,
             starter: identity.starter)
         return AccessQuestion(
-            use, of: item.name, by: described, for: purpose, offersAlways: identity.id != nil, hasChanged: hasChanged,
+            use, of: item.name, by: described, for: purpose, offersAlways: isCommand || subject.lasting != nil,
+            hasChanged: hasChanged,
             patience: patience)
     }
 
     private func take(
-        _ decision: AccessDecision, on question: AccessQuestion, _ identity: ProgramIdentity, _ item: AccessItem,
+        _ decision: AccessDecision, on question: AccessQuestion, _ subject: AccessSubject, _ item: AccessItem,
         of program: AskingProgram
     ) throws(KeychainError) {
         guard decision != .deny else { throw AccessDecisions.denied(question) }
-        let now = try program.identity()
+        let (identity, now) = (subject.identity, try program.identity())
         guard now.run == identity.run, now.id == identity.id else {
             throw KeychainError(
                 .restrictedAPI, "the file of '\(question.program.name)' was changed while a person was asked about it")
         }
-        guard let id = identity.id else { return }
-        if let path = AccessDecisions.ownPath(of: identity) { policy.noteAllowed(id, at: path) }
-        if decision == .allowAlways { policy.allow(id, to: question.use, item.key) }
+        if let id = identity.id, let path = AccessDecisions.ownPath(of: identity) { policy.noteAllowed(id, at: path) }
+        guard decision == .allowAlways, question.offersAlways else { return }
+        if let lasting = subject.lasting {
+            policy.allow(lasting, to: question.use, item.key)
+        } else {
+            grant(.use(question.use, item: item.key), to: subject)
+        }
     }
 
     /// The path of the program's file where it means this system's; nil in a container with files of its own.

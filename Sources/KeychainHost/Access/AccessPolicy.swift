@@ -7,6 +7,9 @@ package protocol AccessPolicy: Sendable {
     func allows(_ program: ProgramID, to use: AccessQuestion.Use, _ item: String) -> Bool
     func allow(_ program: ProgramID, to use: AccessQuestion.Use, _ item: String)
 
+    /// Whether there is a decision that would be lost with the process.
+    var hasUnsaved: Bool { get }
+
     /// The program that a person last allowed anything of those that called themselves by this path; nil for none.
     func programAllowed(at path: String) -> ProgramID?
     func noteAllowed(_ program: ProgramID, at path: String)
@@ -38,6 +41,8 @@ package final class RememberedAccess: AccessPolicy {
     package func allow(_ program: ProgramID, to use: AccessQuestion.Use, _ item: String) {
         state.withLock { $0.allowed[Key(program: program, use: use, item: item)] = true }
     }
+
+    package var hasUnsaved: Bool { state.withLock { $0.allowed.count > 0 } }
 
     package func programAllowed(at path: String) -> ProgramID? { state.withLock { $0.programs[path] } }
 

@@ -9,11 +9,28 @@ package final class AskingProgram: Sendable {
     private let user: UInt32
     private let known = Mutex<ProgramIdentity?>(nil)
 
+    /// The name of the command, which does what its starter wants.
+    private static let commandName = "tokenctl"
+
     /// - Parameters:
     ///   - handle: the process, made when its connection was accepted; nil where the kernel does not tell it.
     ///   - user: the user who must not be able to write a program that is known by its path.
     package init(_ handle: ProcessHandle?, user: UInt32 = geteuid()) {
         (self.handle, self.user) = (handle, user)
+    }
+
+    /// The program as decisions know it, after the same check as for ``identity()``.
+    ///
+    /// The command is not a program of its own: whatever calls it would have its rights. It counts as the programs that started it, in
+    /// its session, while they run.
+    func subject() throws(KeychainError) -> AccessSubject {
+        let identity = try identity()
+        guard identity.name == AskingProgram.commandName else {
+            return AccessSubject(identity: identity, lasting: identity.id, runs: [identity.run], run: identity.run)
+        }
+        let chain = ProgramRun.chain(from: identity.run.process)
+        return AccessSubject(
+            identity: identity, lasting: nil, runs: chain, run: chain.dropFirst().first ?? chain.first ?? identity.run)
     }
 
     /// The program, after a check that the process still runs it. Its content may have changed since the last look.
@@ -35,4 +52,15 @@ package final class AskingProgram: Sendable {
         known.withLock { $0 = identity }
         return identity
     }
+}
+
+/// A program as the one that decisions are about.
+struct AccessSubject {
+    let identity: ProgramIdentity
+    /// The program whose lasting decisions hold; nil for one that has none.
+    let lasting: ProgramID?
+    /// The runs that it counts as: its own, or those of the programs that started it as well.
+    let runs: [ProgramRun]
+    /// The run that decisions for a time are noted for: its own, or that of the program that started it.
+    let run: ProgramRun
 }

@@ -4,7 +4,7 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-/// The way to a person's permission for what one client's program does with keys whose PIN another client has given.
+/// The way to a person's permission for what one client's program does with keys and secrets that another program has unlocked.
 package struct Permission: Sendable {
     private let decisions: AccessDecisions
     private let program: AskingProgram
@@ -38,6 +38,12 @@ package struct Permission: Sendable {
         return permission
     }
 
+    fileprivate var askingNobody: Permission {
+        var permission = self
+        permission.prompter = NoPrompter()
+        return permission
+    }
+
     fileprivate func require(
         _ use: AccessQuestion.Use, of item: AccessItem, checking check: () throws(KeychainError) -> Void
     ) throws(KeychainError) {
@@ -48,6 +54,12 @@ package struct Permission: Sendable {
             throw error.code == .userCanceled ? error : error.failing(.permissionRequired)
         }
     }
+
+    fileprivate func hasGiven(for place: String) -> Bool { decisions.hasGiven(for: place, program) }
+
+    fileprivate func noteGiven(for place: String) { decisions.noteGiven(for: place, by: program) }
+
+    fileprivate func noteCreated(_ item: String) { decisions.noteCreated(item, by: program) }
 }
 
 extension AuthenticationContext {
@@ -71,7 +83,7 @@ extension AuthenticationContext {
         try permission.require(
             operation.action.use,
             of: AccessItem(
-                key: "\(token) \(operation.key) \(hash)", name: "key \(operation.key) of \(name)"),
+                key: "\(token) \(operation.key) \(hash)", name: "key \(operation.key) of \(name)", in: token),
             checking: check)
         var operation = operation
         operation.isPermitted = true
@@ -79,8 +91,39 @@ extension AuthenticationContext {
     }
 }
 
+// MARK: Keychains in files
+
+extension AuthenticationContext {
+    /// Notes that the client's program has given the right PIN or password of a card or keychain itself.
+    func noteGiven(for place: String) { permission?.noteGiven(for: place) }
+
+    /// Whether the client's program has given the right PIN or password of a card or keychain itself.
+    func hasGiven(for place: String) -> Bool { permission?.hasGiven(for: place) ?? false }
+
+    /// Notes that the client's program has made an item, which it may use from now on.
+    func noteCreated(_ item: Item) { permission?.noteCreated(item.accessKey) }
+
+    /// Has a person allow a use of an item that is unlocked. A keychain without a password has nothing that a program of the user could
+    /// not have without a question.
+    ///
+    /// - Throws: `errSecUserCanceled` where the person refuses; `errSecInteractionNotAllowed` where nobody can be asked.
+    func requirePermission(
+        to use: AccessQuestion.Use, _ item: Item, in keychain: LocalKeychain
+    ) throws(KeychainError) {
+        guard let permission, try keychain.hasPassword else { return }
+        let subject = AccessItem(
+            key: item.accessKey, name: "\(item.journalName) in \(keychain.name)", in: keychain.identifier.rawValue)
+        let asked = permission.isForRequests && !prompter.canAsk ? permission.askingNobody : permission
+        try asked.require(use, of: subject, checking: check)
+    }
+}
+
+extension Item {
+    fileprivate var accessKey: String { Hex.encode(reference.encoded()) }
+}
+
 extension TokenOperation.Action {
-    fileprivate var use: AccessQuestion.Use {
+    var use: AccessQuestion.Use {
         switch self {
         case .sign: .sign
         case .decrypt: .decrypt

@@ -33,9 +33,8 @@ struct KeychainSnapshot {
         _ = look()
     }
 
-    /// The longest wait for the next events, in milliseconds. The session's keyring drops a key without notice, so that
-    /// an unlocked keychain is looked at each second.
-    var longestWait: Int32 { journals.values.contains { $0.isInSession } ? 1000 : watcher.longestWait }
+    /// The longest wait for the next events, in milliseconds.
+    var longestWait: Int32 { watcher.longestWait }
 
     /// The events since the last look.
     ///
@@ -93,10 +92,6 @@ final class JournalReader {
     private let path: String
     private var listening: Int32
     private var position: Int64
-    /// Whether the login session had the keychain's key at the last look.
-    private(set) var isInSession = false
-    /// The time of the last lock event that came while the session still had the key, which it then loses.
-    private var lockTold: ContinuousClock.Instant?
 
     /// Begins after the journal's present end, or with all events of a keychain that was created at `start` or later;
     /// nil for a file that is not a keychain.
@@ -130,15 +125,7 @@ final class JournalReader {
             try? opened.lookForRoom()
             if !opened.lacksRoom { listening = opened.environment.signals.listen(to: path) }
         }
-        let wasInSession = isInSession
-        isInSession = opened.isInSession
-        var entries = newEntries
-        // When the session's key expires, there may be no other program to record it.
-        if wasInSession, !isInSession, lockTold.map({ .now - $0 > .milliseconds(500) }) ?? true {
-            opened.record(.lock, unlessAfter: position)
-            entries = newEntries
-        }
-        if isInSession, entries.contains(where: { $0.kind == .lock }) { lockTold = .now }
+        let entries = newEntries
         position = entries.last?.number ?? position
         return entries.map { entry in
             KeychainEvent(

@@ -38,7 +38,7 @@ struct LocalKeychainKey: KeychainKey {
     ) throws(KeychainError) -> Secret {
         guard
             let encoded = try keychain.secret(
-                of: found.reference, leaving: false, use: use, authentication: authentication)
+                of: found.reference, for: action.use, use: use, authentication: authentication)
         else {
             throw KeychainError(.dataNotAvailable, "the key '\(name)' was stored without its private half")
         }

@@ -1,3 +1,4 @@
+internal import HostAPI
 internal import KeychainModel
 internal import SecureBytes
 internal import SystemCrypto
@@ -81,7 +82,7 @@ extension SymmetricKey {
         guard case .hmac(let digest) = algorithm, isSupported(algorithm, for: operation) else {
             throw algorithm.isNot(for: operation, type.symmetricName)
         }
-        let key = try material(use: use, authentication: authentication)
+        let key = try material(for: .sign, use: use, authentication: authentication)
         do throws(CryptoError) {
             return try HMAC.code(for: message, key: key, using: digest)
         } catch {

@@ -1,3 +1,4 @@
+package import HostAPI
 package import KeychainModel
 package import SecureBytes
 internal import SystemCrypto
@@ -44,13 +45,15 @@ public struct SymmetricKey: Sendable {
     }
 
     /// The key's bytes, for operations only.
-    package func material(use: String, authentication: AuthenticationContext) throws(KeychainError) -> Secret {
+    package func material(
+        for access: AccessQuestion.Use = .decrypt, use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret {
         switch place {
         case .memory(let shared): return shared.secret.clone()
         case .keychain(let keychain, let reference):
             guard
                 let key = try keychain.secret(
-                    of: reference, leaving: false, use: use, authentication: authentication)
+                    of: reference, for: access, use: use, authentication: authentication)
             else { throw KeychainError(.dataNotAvailable, "the key '\(label)' was stored without its bytes") }
             try type.checkSize(ofSymmetricKey: key.count * 8)
             return key

@@ -52,7 +52,11 @@ final class FilePlace: HostedPlace {
 
     var generation: Int { state.withLock { $0.generation } }
 
-    let hasKeptPIN = false
+    /// Whether another program may have unlocked the keychain.
+    var hasKeptPIN: Bool {
+        let keychain = file
+        return keychain.isShared.load(ordering: .acquiring) && !keychain.isLocked
+    }
 
     func describe(_ facts: TokenFacts) throws(KeychainError) -> TokenDescription {
         let (keychain, generation) = state.withLock { ($0.keychain, $0.generation) }
@@ -131,7 +135,7 @@ final class FilePlace: HostedPlace {
     /// The bytes that a new password may have. Longer ones that were set elsewhere are accepted at login.
     private static let passwordLengths = 0...255
 
-    /// Unlocks the keychain for this client alone. Threads that log in at the same time share one question, and no other call waits for
+    /// Unlocks the keychain. Threads that log in at the same time share one question, and no other call waits for
     /// it.
     func logIn(use: String, _ authentication: AuthenticationContext) throws(KeychainError) {
         let keychain = try requireFile()
@@ -140,14 +144,27 @@ final class FilePlace: HostedPlace {
             return try beginLogin { () throws(KeychainError) in
                 guard let password = authentication.credential(.password) else { return }
                 try keychain.unlock(password: password)
+                authentication.noteGiven(for: keychain.identifier.rawValue)
             }
         }
+        if try beginLoginWithKeptPassword(authentication) { return }
         guard authentication.prompter.canAsk else { throw .nobodyToAsk }
         try questionGate.withLock { _ throws(KeychainError) in
             try requireNoLogin()
+            if try beginLoginWithKeptPassword(authentication) { return }
             try keychain.confirmPresence(use: use, authentication: authentication)
             try beginLogin()
         }
+    }
+
+    /// Logs in to a keychain that another program has unlocked. What this one does there takes a person's permission.
+    ///
+    /// - Returns: false where nobody has.
+    private func beginLoginWithKeptPassword(_ authentication: AuthenticationContext) throws(KeychainError) -> Bool {
+        // Without a person to allow anything, the login would be worth nothing.
+        guard hasKeptPIN, authentication.permission?.canAsk == true else { return false }
+        try beginLogin()
+        return true
     }
 
     private func requireNoLogin() throws(KeychainError) {
@@ -161,8 +178,6 @@ final class FilePlace: HostedPlace {
         try loggingIn.withLock { _ throws(KeychainError) in
             try requireNoLogin()
             try unlock()
-            // With the key from the user's login session, a lock applies to all programs of the session at once.
-            _ = try? keychain.unlockFromSession()
             let isOpen = !needsLogin(keychain)
             state.withLock { state in
                 state.loginCount += 1
@@ -178,7 +193,9 @@ final class FilePlace: HostedPlace {
     func logOut() {
         loggingIn.withLock { _ in
             state.withLock { $0.login = nil }
-            file.lock()
+            let keychain = file
+            // Another program may use it.
+            if !keychain.isShared.load(ordering: .acquiring) { keychain.lock() }
         }
     }
 

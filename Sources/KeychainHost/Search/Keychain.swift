@@ -90,9 +90,6 @@ extension NewItem {
 }
 
 extension Keychain {
-    /// Whether unlocking asks a person. A key in the login session is taken over, and needs no question.
-    var needsPassword: Bool { isLocked && (try? (self as? LocalKeychain)?.unlockFromSession()) != true }
-
     public var damage: KeychainError? { nil }
 
     public func part(identifiedBy identifier: KeychainIdentifier) -> (any Keychain)? {

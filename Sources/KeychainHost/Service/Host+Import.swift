@@ -42,7 +42,9 @@ extension KeychainSession {
         return try keychain.carryOut(steps) { (results) throws(KeychainError) in
             try results.map { (result) throws(KeychainError) in
                 switch result {
-                case .added(let item): return ImportedItem(item, isNew: true)
+                case .added(let item):
+                    authentication.noteCreated(item)
+                    return ImportedItem(item, isNew: true)
                 case .present(let item):
                     if target.requiresProtection, item.isPrivateKey { try item.checkProtection(target.privateKeys) }
                     return ImportedItem(item, isNew: false)

@@ -52,7 +52,7 @@ extension Host {
                 return .sealed
             }
             let authentication = visit.session.authentication
-            if keychain.isLocked, (try? keychain.unlockFromSession()) != true, authentication.prompter.canAsk {
+            if keychain.isLocked, authentication.prompter.canAsk {
                 try keychain.unlock(use: visit.use("check a signature"), authentication: authentication)
             }
             return try keychain.vouching(for: reference, with: der)

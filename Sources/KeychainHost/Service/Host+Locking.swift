@@ -25,17 +25,13 @@ extension Host {
             if !authentication.hasCredential(.pin), try token.isUnlocked() { return }
             try token.verifyPIN(use: visit.use("log in"), authentication: authentication)
         case let file as LocalKeychain:
-            // A login session may have the key: the password that came along would not be checked.
+            // A password that came along is an answer to be checked.
             if authentication.hasCredential(.password) {
                 try file.confirmPresence(use: visit.use(LocalKeychain.plainUnlock), authentication: authentication)
             } else {
                 try file.unlock(use: visit.use(LocalKeychain.plainUnlock), authentication: authentication)
             }
-            if let seconds {
-                try file.shareKeyWithSession(seconds: seconds)
-            } else {
-                try file.shareKeyWithSession()
-            }
+            if let seconds { file.lockAfter(seconds: seconds) }
         case let other: try other.unlock(use: visit.use(LocalKeychain.plainUnlock), authentication: authentication)
         }
     }
@@ -47,7 +43,7 @@ extension Host {
             try journal.noting(.lock, nil, of: found.name) { () throws(KeychainError) in
                 switch found {
                 case let token as TokenKeychain: try token.logOut()
-                case let file as LocalKeychain: try file.lockEverywhere()
+                case let file as LocalKeychain: file.lock()
                 default: throw .noSuchKeychain(keychain)
                 }
             }

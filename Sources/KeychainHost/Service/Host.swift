@@ -311,6 +311,7 @@ public final class Host: KeychainService {
                 guard error.code == .itemNotFound else { throw error }
                 throw try session.reason(notFoundBy: steps.compactMap(\.query))
             }
+            for result in results { if case .added(let item) = result { session.authentication.noteCreated(item) } }
             var outcome = Outcome(ChangeResult(results, of: planned))
             for query in steps.compactMap(\.query) {
                 outcome.add(missing: session.searchList(for: query).missing + session.absentKeychains(query))

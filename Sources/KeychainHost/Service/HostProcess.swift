@@ -6,18 +6,20 @@ package final class HostProcess: Sendable {
     package let journal: Journal
     private let clients: @Sendable () -> [HostStatus.Client]
     private let cards: SharedCards?
+    private let files: SharedKeychains?
     private let start = Int64(time(nil))
 
     /// - Parameters:
     ///   - clients: tells the programs that the process serves now.
     ///   - cards: the cards that the process's clients share; nil for a process of one client.
+    ///   - files: the keychain files that they share.
     ///   - journal: the uses of keys by all clients.
     package init(
         serving clients: @escaping @Sendable () -> [HostStatus.Client] = { [] }, sharing cards: SharedCards? = nil,
-        journal: Journal = Journal()
+        _ files: SharedKeychains? = nil, journal: Journal = Journal()
     ) {
         self.clients = clients
-        self.cards = cards
+        (self.cards, self.files) = (cards, files)
         self.journal = journal
     }
 
@@ -25,6 +27,6 @@ package final class HostProcess: Sendable {
         HostStatus(
             process: getpid(), version: HostStatus.currentVersion, start: start, clients: clients(),
             readersWithPIN: cards?.readersWithPIN ?? [],
-            unlockedKeychains: OpenKeychains.byPath.filter { $0.value.contains { !$0.isLocked } }.keys.sorted())
+            unlockedKeychains: files?.unlocked ?? [])
     }
 }

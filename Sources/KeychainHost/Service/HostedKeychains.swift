@@ -61,8 +61,6 @@ extension ProcessKeychains: HostedKeychains {
             trustAnchors: client.trustAnchors)
     }
 
-    func lockFiles() throws(KeychainError) -> [Missing] { try lockAll().missing }
-
     /// Cards can be used also with unreadable settings.
     func presentPlaces() -> Outcome<(cards: [any TokenBackend], files: [LocalKeychain])> {
         var outcome = Outcome<(cards: [any TokenBackend], files: [LocalKeychain])>(([], []))

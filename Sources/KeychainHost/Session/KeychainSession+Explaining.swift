@@ -96,7 +96,7 @@ private func question(
         }
     }
     let hasPassword = (try? (keychain as? LocalKeychain)?.hasPassword) ?? true
-    if hasPassword, isGuarded || keychain.needsPassword {
+    if hasPassword, isGuarded || keychain.isLocked {
         let card = try? (keychain as? LocalKeychain)?.boundCard(among: cards())
         questions.insert(card.map { "PIN for '\($0.binding.label)'" } ?? "password for '\(keychain.name)'", at: 0)
     }

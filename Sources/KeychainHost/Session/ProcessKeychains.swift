@@ -29,6 +29,8 @@ public final class ProcessKeychains: Sendable {
     private let waitsOnce: Bool
     /// The cards that clients of the host have in common; nil where this client has its own.
     private let sharedCards: SharedCards?
+    /// The open files, which the clients of a session's host have in common.
+    private let files: SharedKeychains
     private let state = Mutex(State())
 
     private struct State {
@@ -45,6 +47,7 @@ public final class ProcessKeychains: Sendable {
     ///   - trace: receives each command to a card, and its answer.
     ///   - waitsOnce: whether a card that was waited for in vain is not waited for again.
     ///   - sharedCards: the cards that clients of the host have in common. A client that recalls nothing, or has a trace, has its own.
+    ///   - files: the files that clients of the host have in common.
     ///   - drivers: makes the drivers for cards, given the caches in which they may remember what they read. Drivers
     ///     that the user has disabled are not used; without any driver, all readers are left alone.
     ///   - modules: further sources of tokens; asked for once, when tokens are searched for the first time.
@@ -54,6 +57,7 @@ public final class ProcessKeychains: Sendable {
     public init(
         _ preferences: KeychainPreferences = KeychainPreferences(), recalls: Bool = true,
         trace: (any CardTrace)? = nil, waitsOnce: Bool = false, sharedCards: SharedCards? = nil,
+        files: SharedKeychains = SharedKeychains(),
         drivers: (TokenCaches) -> [any TokenDriver] = { _ in [] },
         modules: @escaping @Sendable () -> [any TokenModule] = { [] },
         leftOutModules: @escaping @Sendable () -> [(name: String, reason: String)] = { [] },
@@ -69,6 +73,7 @@ public final class ProcessKeychains: Sendable {
         self.readers = readers
         self.trace = trace
         self.waitsOnce = waitsOnce
+        self.files = files
         self.sharedCards = recalls && trace == nil ? sharedCards : nil
         allDrivers = drivers(
             TokenCaches(in: preferences.directories, recalls: recalls) { preferences.effectiveProofBeforePIN })
@@ -134,13 +139,9 @@ public final class ProcessKeychains: Sendable {
     /// - Parameter path: without symbolic links where it was given before.
     public func keychain(at path: String) throws(KeychainError) -> LocalKeychain {
         if let open = state.withLock({ $0.locals[path] }), open.isValid { return open }
-        let opened = try LocalKeychain.open(path)
-        return state.withLock { state in
-            // Another thread may have been first, and have unlocked its own.
-            if let other = state.locals[path], other.isValid { return other }
-            state.locals[path] = opened
-            return opened
-        }
+        let opened = try files.keychain(at: path)
+        state.withLock { $0.locals[path] = opened }
+        return opened
     }
 
     /// The keychain in a file that the client names. From now on, the client means this file by the keychain's identifier, and not a
@@ -163,6 +164,7 @@ public final class ProcessKeychains: Sendable {
 
     /// Keeps a keychain that was just created, so that it stays unlocked.
     func adopt(_ keychain: LocalKeychain) {
+        let keychain = files.adopt(keychain)
         state.withLock { state in
             state.locals[keychain.path] = keychain
             state.named[keychain.identifier] = keychain.path
@@ -181,25 +183,18 @@ public final class ProcessKeychains: Sendable {
         try keychain(at: preferences.defaultKeychain())
     }
 
-    /// Locks every file that was opened or is in the search list, here, in the login session, and in every program that has
-    /// its key from there.
+    /// Locks every open file, for all clients.
     ///
-    /// - Returns: the files of the search list, and the gaps for those that could not be locked; a kernel without
-    ///   keyrings is no gap.
-    func lockAll() throws(KeychainError) -> Outcome<[LocalKeychain]> {
-        for keychain in state.withLock({ Array($0.locals.values) }) { keychain.lock() }
-        var opened = try localKeychains()
-        for keychain in opened.found {
-            do throws(KeychainError) { try keychain.lockEverywhere() } catch {
-                opened.missing.append(Missing(.unreadableKeychain, in: .file, of: keychain.path, error))
-            }
-        }
-        return opened
+    /// - Returns: the gaps for the files of the search list that cannot be opened.
+    func lockFiles() throws(KeychainError) -> [Missing] {
+        files.lock()
+        return try localKeychains().missing
     }
 
     /// Closes all files and cards, which are opened anew when they are needed.
     func letGo() {
         state.withLock { $0 = State(modules: $0.modules) }
+        files.closeUnused()
     }
 
     // MARK: Cards

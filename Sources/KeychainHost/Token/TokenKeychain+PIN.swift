@@ -38,6 +38,9 @@ extension TokenKeychain {
         try question.present { (pin, lastTry) throws(TokenError) in
             try slot.verify(pin, lastTry: lastTry, at: insertion)
         }
+        if authentication.permission != nil, let identity = try? identity() {
+            authentication.noteGiven(for: identity.id.description)
+        }
     }
 
     /// Asks for the PIN or unblocking key and a new one, and changes it.

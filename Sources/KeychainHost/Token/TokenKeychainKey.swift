@@ -81,11 +81,13 @@ struct TokenKeychainKey: TokenObjectKey {
         return try authentication.inTurn(of: slot) { hasWaited throws(KeychainError) in
             if hasWaited, let result = try performUnasked(operation, touch, authentication) { return result }
             var question = self.question(use, authentication)
-            return try question.present { (pin, lastTry) throws(TokenError) in
+            let result = try question.present { (pin, lastTry) throws(TokenError) in
                 // While a PIN is typed on the reader, the card waits for it and not for a touch.
                 let notice = pin.origin == .typed ? nil : touch
                 return try slot.perform(operation, presenting: pin, lastTry: lastTry, at: insertion, notice: notice)
             }
+            authentication.noteGiven(for: identity.id.description)
+            return result
         }
     }
 
@@ -130,6 +132,7 @@ extension TokenKeychainKey {
                     // Kept for a card that has forgotten it by then.
                     if pin.origin == .given { authentication.setCredential(pin.secret.clone(), .pin) }
                 }
+                authentication.noteGiven(for: identity.id.description)
             }
         }
         guard !slot.pinRules(at: insertion).isTypedOnToken, !slot.takesTypedPIN(at: insertion) else { return }

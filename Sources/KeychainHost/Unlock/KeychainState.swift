@@ -23,6 +23,9 @@ final class KeychainState: Sendable {
         try opened.withLock(body)
     }
 
+    /// Whether the keychain has its key, or another thread uses it just now. Does not wait.
+    var mayHaveKey: Bool { opened.withLockIfAvailable { $0.key != nil } ?? true }
+
     /// Locks if it is time. Returns the milliseconds until the next check, nil for never.
     func timeToNextCheck() -> Int64? {
         withLock { opened in
@@ -31,22 +34,20 @@ final class KeychainState: Sendable {
         }
     }
 
-    /// Locks if it is time, and records that. Every process that shares the session's key notices its loss, but only
-    /// one records it.
+    /// Locks if it is time, and records that.
     func lockIfOver(_ opened: inout KeychainConnection) {
         guard !opened.isKeyLost else {
             opened.lock()
             return
         }
-        let sharing = opened.lifetime.isShared ? opened.sharing : nil
-        if opened.lockIfOver() { record(.lock, in: opened, unlessAfter: sharing) }
+        if opened.lockIfOver() { record(.lock, in: opened) }
     }
 
     /// Records for watchers that the keychain was locked or unlocked. Without watchers nothing is written, so that
     /// reading one secret costs no write. A failure to record is ignored.
-    func record(_ kind: KeychainEvent.Kind, in opened: borrowing KeychainConnection, unlessAfter known: Int64? = nil) {
+    func record(_ kind: KeychainEvent.Kind, in opened: borrowing KeychainConnection) {
         guard !isReadOnly, signals.hasListeners(to: path) else { return }
-        opened.record(kind, unlessAfter: known)
+        opened.record(kind)
         tellOfChange()
     }
 

@@ -13,8 +13,6 @@ extension LocalKeychain {
         _ item: NewItem, authentication: AuthenticationContext, cost: ScryptCost
     ) throws(KeychainError) -> NewItem {
         try checkWritable()
-        // The item can be stored without the keychain's key, but would have no seal.
-        if !item.isSealed, isLocked { _ = try? unlockFromSession() }
         guard try AccessControl(of: item.attributes)?.wantsApplicationPassword == true, let shared = item.secret else {
             return item
         }
@@ -73,11 +71,13 @@ extension LocalKeychain {
     /// The secret of an item, or nil if it was stored without one; asks for what its access control requires.
     ///
     /// - Parameters:
-    ///   - leaving: whether the secret leaves the keychain; false for the bytes of a key that is used where it is.
+    ///   - access: the use, which a person may have to allow the client's program: to read or export, or of a key where it is; nil to
+    ///     read or export what the item is.
     ///   - use: completes "password to …".
     /// - Throws: as ``secret(of:)`` does; `errSecAuthFailed` where password, PIN or application password is wrong.
     func secret(
-        of reference: PersistentReference, leaving: Bool = true, use: String, authentication: AuthenticationContext
+        of reference: PersistentReference, for access: AccessQuestion.Use? = nil, use: String,
+        authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret? {
         guard let item = try items(matching: Query(reference)).found.first else { throw KeychainError(.itemNotFound) }
         let control = try item.accessControl
@@ -86,8 +86,10 @@ extension LocalKeychain {
         } else {
             try unlock(use: use, authentication: authentication)
         }
+        try authentication.requirePermission(
+            to: access ?? (item.isPrivateKey ? .export : .read), item, in: self)
         let stored = try self.use { opened throws(KeychainError) in
-            try opened.secret(of: reference, leaving: leaving, isAuthorized: true)
+            try opened.secret(of: reference, leaving: access == nil, isAuthorized: true)
         }
         guard control?.wantsApplicationPassword == true else { return stored }
         switch stored {

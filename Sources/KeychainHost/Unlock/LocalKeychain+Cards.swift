@@ -107,7 +107,12 @@ extension LocalKeychain {
             guard let binding else { continue }
             do throws(KeychainError) {
                 let key = try token.provenKey(of: binding)
-                return try open(binding, with: key, on: token, use: use, afresh: afresh, authentication)
+                let opened = try open(binding, with: key, on: token, use: use, afresh: afresh, authentication)
+                // A card that another program has unlocked makes this one no giver of anything.
+                if authentication.hasGiven(for: binding.tokenID) {
+                    authentication.noteGiven(for: identifier.rawValue)
+                }
+                return opened
             } catch {
                 // The genuine card may be in another reader.
                 guard error.code == .verifyFailed else { throw error }

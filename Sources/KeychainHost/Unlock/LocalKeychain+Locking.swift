@@ -17,7 +17,7 @@ extension LocalKeychain {
     var status: KeychainStatus {
         guard isValid else { return [] }
         let access: KeychainStatus = isReadOnly ? .readable : [.readable, .writable]
-        return needsPassword ? access : access.union(.unlocked)
+        return isLocked ? access : access.union(.unlocked)
     }
 
     /// Makes secrets readable in this process. A wrong password takes as long as the right one.
@@ -47,11 +47,29 @@ extension LocalKeychain {
         try use { opened throws(KeychainError) in try WrappedKey(readingFrom: opened.database) }
     }
 
+    /// Keeps the key until the settings, or a limit, say otherwise. An unlocked keychain keeps its limit.
     func take(_ key: consuming Secret) throws(KeychainError) {
         var key: Secret? = key
         try use { opened throws(KeychainError) in
-            if let key = key.take() { try opened.unlock(key) }
+            guard opened.key == nil, let key = key.take() else { return }
+            try opened.unlock(key)
+            if isShared.load(ordering: .acquiring) {
+                opened.limitLifetime(toSeconds: KeychainSettings.standardSessionTime)
+            }
         }
+        startTimer()
+    }
+
+    /// Marks the keychain as one that several programs use. From then on it stays unlocked for
+    /// ``KeychainSettings/standardSessionTime`` at most.
+    func share() {
+        guard !isShared.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        lockAfter(seconds: KeychainSettings.standardSessionTime)
+    }
+
+    /// Locks an unlocked keychain after a time, in use or not. It locks no later than it would have before.
+    func lockAfter(seconds: UInt32) {
+        state.withLock { if $0.key != nil { $0.limitLifetime(toSeconds: seconds) } }
         startTimer()
     }
 }
@@ -79,7 +97,6 @@ extension LocalKeychain {
                 try KeychainError.mapping { () throws(SQLiteError) in try settings.write(to: opened.database) }
             }
             opened.lifetime.change(settings, at: opened.environment.uptime())
-            opened.keepSharedKey()
         }
         touch()
         startTimer()
@@ -103,65 +120,6 @@ extension LocalKeychain {
         let key = try wrappedKey()
         if let damage = key.damage { throw damage }
         return key
-    }
-}
-
-// MARK: The login session
-
-extension LocalKeychain {
-    /// Leaves the key where later processes of the login session find it, for a number of seconds. The session then
-    /// decides how long it is kept: when its time is over, or another process locks the session, the keychain is locked
-    /// here as well.
-    ///
-    /// - Throws: `errSecInteractionNotAllowed` if the keychain is locked, `errSecNotAvailable` where the kernel keeps no
-    ///   keys; the keychain stays unlocked in this process all the same.
-    public func shareKeyWithSession(seconds: UInt32) throws(KeychainError) {
-        try use { opened throws(KeychainError) in try opened.shareKey(seconds: seconds) }
-        startTimer()
-        // From now on watchers of the file check whether the session still has the key.
-        state.tellOfChange()
-    }
-
-    /// Unlocks for later programs of the login session as well; where the kernel keeps no keys, for this one alone.
-    func shareKeyWithSession() throws(KeychainError) {
-        do throws(KeychainError) {
-            try shareKeyWithSession(seconds: KeychainSettings.standardSessionTime)
-        } catch {
-            guard error.code == .notAvailable else { throw error }
-        }
-    }
-
-    /// Unlocks with the key an earlier process of the login session left.
-    ///
-    /// - Returns: false if there is none, it is not this keychain's, or its time is over.
-    /// - Throws: `errSecNotAvailable` where the kernel keeps no keys.
-    public func unlockFromSession() throws(KeychainError) -> Bool {
-        let isUnlocked = try use { opened throws(KeychainError) in try opened.takeSharedKey() }
-        if isUnlocked { startTimer() }
-        return isUnlocked
-    }
-
-    /// Removes the key from the login session, and forgets it here.
-    ///
-    /// - Returns: whether the session had it.
-    @discardableResult
-    public func lockSession() throws(KeychainError) -> Bool {
-        try use { opened throws(KeychainError) in
-            let wasUnlocked = opened.lock()
-            // Recorded first: a watcher that notices that the key is gone records the event where no one has.
-            if opened.isInSession || wasUnlocked { state.record(.lock, in: opened) }
-            return try opened.withdrawKey()
-        }
-    }
-
-    /// Locks here, in the login session, and in every program that has the key from there. A kernel without keyrings
-    /// has no key to withdraw.
-    func lockEverywhere() throws(KeychainError) {
-        do throws(KeychainError) {
-            try lockSession()
-        } catch {
-            guard error.code == .notAvailable else { throw error }
-        }
     }
 }
 

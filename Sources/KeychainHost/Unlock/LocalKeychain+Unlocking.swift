@@ -6,14 +6,12 @@ internal import SecureBytes
 // The order in which a keychain's key is looked for: a password that a program gave, a bound card, a password that is asked for.
 // Keychain semantics 4.4.
 extension LocalKeychain {
-    /// Unlocks with the login session's key, else with the context's password, else with a bound card, else with the
+    /// Unlocks with the context's password, else with a bound card, else with the
     /// answer to a question.
     ///
     /// - Parameter use: completes "password to …".
     public func unlock(use: String, authentication: AuthenticationContext) throws(KeychainError) {
         guard isLocked else { return }
-        // Where the kernel keeps no keys, the other ways are tried.
-        if let isUnlocked = try? unlockFromSession(), isUnlocked { return }
         if try !wrappedKey().hasPassword { return try unlock(password: Secret(copying: [UInt8]().span)) }
         try unlock(key: try obtainKey(use: use, afresh: false, authentication: authentication))
         authentication.notePresence(for: identifier)
@@ -41,7 +39,10 @@ extension LocalKeychain {
     ) throws(KeychainError) -> Secret {
         var failure: KeychainError?
         let given = try attempt(&failure) { () throws(KeychainError) in try keyFromContext(authentication) }
-        if let given { return given }
+        if let given {
+            authentication.noteGiven(for: identifier.rawValue)
+            return given
+        }
         // A credential that a program gave is its answer: once it is refused, no person is asked for another.
         if let failure, failure.code == .authFailed { throw failure }
         let byCard = try attempt(&failure) { () throws(KeychainError) in
@@ -66,7 +67,9 @@ extension LocalKeychain {
             let password = try authentication.prompter.ask(request)
             timesAsked += 1
             do throws(KeychainError) {
-                return try wrappedKey().unwrap(password: password, of: name)
+                let key = try wrappedKey().unwrap(password: password, of: name)
+                authentication.noteGiven(for: identifier.rawValue)
+                return key
             } catch {
                 // A password that a damaged file does not open may still be a PIN.
                 let mayBePIN = authentication.hasOneAnswer && error.code == .invalidKeychain

@@ -3,6 +3,7 @@ internal import KeychainStore
 public import KeychainModel
 internal import Glibc
 public import SecureBytes
+internal import Synchronization
 
 /// A keychain in one file: certificates, keys and passwords, the secrets encrypted under a password.
 ///
@@ -28,19 +29,19 @@ public final class LocalKeychain: Sendable {
     let state: KeychainState
     /// Forgets the key when its time is over.
     let timer = LockTimer()
+    /// Whether several programs use this value, so that one of them that logs out does not lock it.
+    let isShared = Atomic(false)
 
     private init(_ opened: consuming sending KeychainConnection) throws(KeychainError) {
         path = opened.file.path
         identifier = opened.identifier
         isReadOnly = try opened.isReadOnly
         state = KeychainState(opened, isReadOnly: isReadOnly)
-        OpenKeychains.add(self)
     }
 
     // Ends the timer, so that the release of the last reference closes the file: the timer's thread might do so too
     // late, after the end of the process.
     deinit {
-        OpenKeychains.remove(self)
         timer.end()
     }
 
@@ -95,9 +96,12 @@ public final class LocalKeychain: Sendable {
         }
     }
 
-    /// A number that changes when another program changes the file. Reading it does not put off locking.
+    /// A number that changes when anything changes the file. Reading it does not put off locking.
     var version: Int64? {
-        state.withLock { (try? $0.database.dataVersion) ?? nil }
+        state.withLock { opened in
+            guard let others = (try? opened.database.dataVersion) ?? nil else { return nil }
+            return others &+ opened.database.ownChanges
+        }
     }
 
     /// Deletes the file. The key goes with it; every later call fails with `errSecInvalidKeychain`.
@@ -107,8 +111,6 @@ public final class LocalKeychain: Sendable {
         try use { opened throws(KeychainError) in
             try KeychainFile(existing: path).remove()
             opened.lock()
-            // A kernel without keyrings has no key to withdraw.
-            _ = try? opened.withdrawKey()
         }
     }
 
@@ -155,8 +157,7 @@ public final class LocalKeychain: Sendable {
 extension LocalKeychain {
     /// The items a query finds, at most as many as its limit, in the order they were added. No secret is needed for it.
     public func items(matching query: ResolvedQuery) throws(KeychainError) -> Outcome<[Item]> {
-        takeKeyForSeals(of: query.query.itemClass)
-        return try use { opened throws(KeychainError) in try opened.search(query) }
+        try use { opened throws(KeychainError) in try opened.search(query) }
     }
 
     /// The secret of an item, or nil if it was stored without one.
@@ -180,8 +181,7 @@ extension LocalKeychain {
     /// The altered items that match by their present values: they are not found or changed, and are deleted only by
     /// their references.
     func damage(matching query: ResolvedQuery) throws(KeychainError) -> [Missing] {
-        takeKeyForSeals(of: query.query.itemClass)
-        return try use { opened throws(KeychainError) in try opened.damage(matching: query) }
+        try use { opened throws(KeychainError) in try opened.damage(matching: query) }
     }
 
     public func plan(for query: Query) -> [String] {
@@ -205,17 +205,10 @@ extension LocalKeychain {
     func vouching(
         for reference: PersistentReference, with der: [UInt8]
     ) throws(KeychainError) -> Vouching {
-        takeKeyForSeals(of: reference.itemClass)
-        return try use { opened throws(KeychainError) in
+        try use { opened throws(KeychainError) in
             let row = try opened.row(of: reference)
             guard row.der == der, !row.isAltered else { throw row.altered }
             return try opened.checkSeal(of: row)
         }
-    }
-
-    /// Takes the key from the login session, where a keychain counts as unlocked for all programs: without the key the seals of
-    /// certificates and public keys cannot be checked. Passwords are authenticated as they are decrypted.
-    private func takeKeyForSeals(of itemClass: ItemClass) {
-        if !itemClass.isPassword, isLocked { _ = try? unlockFromSession() }
     }
 }

@@ -3,10 +3,8 @@ package import KeychainModel
 /// How long an unlocked keychain stays unlocked.
 package struct KeyLifetime: Sendable {
     private(set) var settings: KeychainSettings
-    /// Whether the login session's keyring has the key; the keyring then drops it in time, for all processes.
-    package var isShared = false
     /// The time at which the lifetime ends even if the key is in use, in milliseconds of uptime; nil for never.
-    var end: Int64?
+    private(set) var end: Int64?
 
     private var beginning: Uptime
     private var lastUse: Uptime
@@ -30,26 +28,19 @@ package struct KeyLifetime: Sendable {
         return remaining(at: now).map { $0 <= 0 } ?? false
     }
 
+    /// Ends the lifetime after a time even if the key is in use. An earlier end stays.
+    mutating func limit(toSeconds seconds: UInt32, from now: Uptime) {
+        end = min(end ?? .max, now.total + Int64(seconds) * 1000)
+    }
+
     /// The time until the key is dropped if it stays unused, in milliseconds; nil without a limit.
     func remaining(at now: Uptime) -> Int64? {
-        let unused = isShared ? nil : interval.map { lastUse.total + $0 - now.total }
+        let unused = interval.map { lastUse.total + $0 - now.total }
         return [unused, end.map { $0 - now.total }].compactMap { $0 }.min()
     }
 
-    /// The seconds for which the login session keeps the key after a use now; at least 1.
-    func secondsInSession(at now: Uptime) -> UInt32 {
-        guard let limit = [interval, end.map { $0 - now.total }].compactMap({ $0 }).min() else { return .max }
-        return UInt32(clamping: max((limit - 1) / 1000 + 1, 1))
-    }
-
-    /// Whether to extend the session's time for the key: it counts from the last use, which was 500 ms ago or more.
-    func isRenewalDue(at now: Uptime) -> Bool { isShared && interval != nil && now.total - lastUse.total >= 500 }
-
     /// The time until an unused key is checked again, in milliseconds; the maximum for never.
-    package func nextCheck(at now: Uptime) -> Int64 {
-        let limits = [remaining(at: now), isShared ? interval : nil].compactMap { $0 }
-        return limits.min().map { max($0, 1) } ?? .max
-    }
+    package func nextCheck(at now: Uptime) -> Int64 { remaining(at: now).map { max($0, 1) } ?? .max }
 
     private var interval: Int64? { settings.lockInterval.map { Int64($0) * 1000 } }
 }

@@ -95,15 +95,10 @@ extension KeychainConnection {
 
     // MARK: After the transaction
 
-    /// Removes the key from the login session, and what the old password opens from the log.
+    /// Removes what the old password opens from the log.
     ///
-    /// - Returns: the reason why the log still has what the old password opens; nil if it is empty.
-    package mutating func finishPasswordChange() -> KeychainError? {
-        // Keys kept by another session do not fit the new salt.
-        _ = try? withdrawKey()
-        lifetime.isShared = false
-        return leftover()
-    }
+    /// - Returns: the reason why the log still has it; nil if it is empty.
+    package func finishPasswordChange() -> KeychainError? { leftover() }
 
     /// Finishes a change of the password that has replaced the key as well.
     package mutating func finishPasswordChange(_ key: borrowing Secret) -> KeychainError? {

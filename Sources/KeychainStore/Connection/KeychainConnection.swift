@@ -15,8 +15,6 @@ package struct KeychainConnection: ~Copyable {
     package var key: Secret?
     /// How long the key is kept.
     package var lifetime: KeyLifetime
-    /// The number of the journal's newest entry when the session got the key from here, or gave it.
-    package var sharing: Int64?
     /// The file's data version at the last look at its settings.
     var dataVersion: Int64?
     package let environment: ConnectionEnvironment

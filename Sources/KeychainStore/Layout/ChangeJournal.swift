@@ -54,18 +54,9 @@ package enum ChangeJournal {
 
 extension KeychainConnection {
     /// Records that the keychain was locked or unlocked, unless it has to wait more than 200 ms for other writers.
-    ///
-    /// - Parameter known: the number of an entry after which another program may have recorded the same, which is then
-    ///   not repeated.
-    package func record(_ kind: KeychainEvent.Kind, unlessAfter known: Int64? = nil) {
+    package func record(_ kind: KeychainEvent.Kind) {
         try? database.waiting(atMost: 200, instead: KeychainConnection.busyTimeout) { () throws(KeychainError) in
-            try database.writing(isDurable: false) { () throws(KeychainError) in
-                let isWritten = try KeychainError.mapping { () throws(SQLiteError) in
-                    guard let known else { return false }
-                    return try ChangeJournal.entries(after: known, in: database).contains { $0.kind == kind }
-                }
-                if !isWritten { try note(kind) }
-            }
+            try database.writing(isDurable: false) { () throws(KeychainError) in try note(kind) }
         }
     }
 

@@ -99,6 +99,9 @@ package struct Database: ~Copyable {
         get throws(SQLiteError) { try value("PRAGMA data_version").integer }
     }
 
+    /// The number of rows that this connection has changed. Wraps `sqlite3_total_changes64`.
+    package var ownChanges: Int64 { unsafe sqlite3_total_changes64(handle) }
+
     /// Brings everything into the file itself and empties the log beside it. Wraps `PRAGMA wal_checkpoint`.
     ///
     /// - Returns: false where another process reads from the log.

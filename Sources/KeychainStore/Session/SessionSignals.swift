@@ -1,32 +1,7 @@
 package import KeychainModel
-package import SecureBytes
 
-/// The channel between the programs of a user, as long as they share no host: for the keys of unlocked keychains, changes of keychains, and
-/// blocked PINs.
+/// The channel between the programs of a user, as long as they share no host: for changes of keychains, and blocked PINs.
 package protocol SessionSignals: Sendable {
-    // MARK: Keys of unlocked keychains
-
-    /// Keeps a key for the programs of the login session, in place of an earlier one of the name.
-    ///
-    /// - Parameter seconds: the time that it is kept; at least 1.
-    /// - Throws: `errSecNotAvailable` where nothing is kept for a session.
-    func keep(_ key: borrowing Secret, as name: String, seconds: UInt32) throws(KeychainError)
-
-    /// The key of a name; nil if it is absent or its time is over.
-    func key(_ name: String) throws(KeychainError) -> Secret?
-
-    func hasKey(_ name: String) throws(KeychainError) -> Bool
-
-    /// Sets the time for which a key is kept, in seconds from now.
-    ///
-    /// - Returns: whether there is one.
-    func prolong(_ name: String, to seconds: UInt32) throws(KeychainError) -> Bool
-
-    /// Takes a key from all programs of the session.
-    ///
-    /// - Returns: whether there was one.
-    func withdraw(_ name: String) throws(KeychainError) -> Bool
-
     // MARK: Changes
 
     /// Wakes the programs that listen for changes of a keychain's file.
@@ -55,7 +30,7 @@ package protocol SessionSignals: Sendable {
     var folderOfBlockedPINs: String? { get }
 }
 
-/// The signals of programs that share no host: the kernel's keyring, the WAL files of keychains, and a file in a folder of the session.
+/// The signals of programs that share no host: the WAL files of keychains, and a file in a folder of the session.
 package struct ProgramSignals: SessionSignals {
     private let folder: @Sendable () -> String?
 
@@ -64,22 +39,6 @@ package struct ProgramSignals: SessionSignals {
     package init(_ folder: @escaping @Sendable () -> String?) {
         self.folder = folder
     }
-
-    package func keep(_ key: borrowing Secret, as name: String, seconds: UInt32) throws(KeychainError) {
-        try KernelKeyring.store(key, as: name, seconds: seconds, wrappedIn: folder())
-    }
-
-    package func key(_ name: String) throws(KeychainError) -> Secret? {
-        try KernelKeyring.secret(name, wrappedIn: folder())
-    }
-
-    package func hasKey(_ name: String) throws(KeychainError) -> Bool { try KernelKeyring.contains(name) }
-
-    package func prolong(_ name: String, to seconds: UInt32) throws(KeychainError) -> Bool {
-        try KernelKeyring.keep(name, seconds: seconds)
-    }
-
-    package func withdraw(_ name: String) throws(KeychainError) -> Bool { try KernelKeyring.revoke(name) }
 
     package func tellOfChange(of path: String) { ChangeNotifier(of: path).notify() }
 

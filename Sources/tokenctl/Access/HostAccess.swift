@@ -40,6 +40,11 @@ struct HostAccess {
         client.service(asking: WaitShowingPrompter(prompter: prompter))
     }
 
+    /// Whether the programs of the session share the host, so that what is unlocked there stays so for the next command.
+    var isOfSession: Bool {
+        get throws(KeychainError) { try client.isOfSession }
+    }
+
     // MARK: The user's folders
 
     /// The reason why rejected PINs are not remembered in memory; nil where they are.

@@ -28,7 +28,7 @@ struct DumpKeychain: ParsableCommand {
 
     func validate() throws {
         guard !interactive else {
-            throw ValidationError("there are no access lists to edit: every program of yours may use the items")
+            throw ValidationError("there are no access lists to edit: you are asked when a program first uses an item")
         }
     }
 
@@ -104,7 +104,7 @@ struct DumpKeychain: ParsableCommand {
                 control.wantsApplicationPassword ? ", with the item's own password" : "",
             ].joined()
         }
-        return "every program of the owner, as far as the keychain is unlocked\(asks ?? "")"
+        return "the programs that the owner allows when they ask, while the keychain is unlocked\(asks ?? "")"
     }
 
     private func show(_ content: borrowing ContentReader.Content) throws {

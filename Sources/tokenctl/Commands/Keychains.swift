@@ -73,7 +73,7 @@ struct UnlockKeychain: ParsableCommand {
         commandName: "unlock-keychain",
         abstract: "Unlock a local keychain for this login session.",
         discussion: """
-            The key stays in the kernel's keyring, in memory only, until lock-keychain, logout or the time is up. Later \
+            The host of the session keeps the key, in memory only, until lock-keychain, logout or the time is up. Later \
             commands of the session then ask for no password. A card, named by its id, is asked whether the PIN is right. \
             Where a card is in that the keychain is bound to (see bind-keychain), its PIN is asked for, not the password.
             """)
@@ -124,11 +124,21 @@ struct UnlockKeychain: ParsableCommand {
             }
             request.questions = .never
         }
+        if named.isFile { try UnlockKeychain.requireSession(of: named) }
         let time = named.isFile ? givenTimeout ?? KeychainSettings.standardSessionTime : nil
         try named.host(authentication).unlock(named.identifier, for: time, request)
         guard output.json else { return }
         try Listing.showJSON(
             named.isFile ? KeychainInfo(named.currentDetails()) : KeychainInfo(named.description, isUnlocked: true))
+    }
+
+    /// - Throws: `errSecNotAvailable` where the key would be forgotten with the end of this command.
+    private static func requireSession(of named: NamedKeychain) throws {
+        guard try !named.access.isOfSession else { return }
+        throw KeychainError(
+            .notAvailable,
+            "'\(named.description.name)' would be unlocked for this command alone, since no host serves the session",
+            remedy: "tokenctl host start tells why; a command that needs the password asks for it")
     }
 }
 

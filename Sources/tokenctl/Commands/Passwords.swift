@@ -259,17 +259,18 @@ private struct PasswordSearch<Kind: PasswordCommandKind> {
 
 /// The options of `security` that restrict an item to programs.
 struct TrustedApplicationOptions: ParsableArguments {
-    @Flag(name: .customShort("A"), help: "Let every program of yours use it; that is so in any case.")
+    @Flag(name: .customShort("A"), help: "Has no effect: you are asked when a program first uses it.")
     var anyApplication = false
 
     @Option(
         name: .letter("T"),
-        help: ArgumentHelp("A program that may use it; has no effect, as all of yours may.", valueName: "program"))
+        help: ArgumentHelp(
+            "A program that may use it; has no effect: you are asked when it first does.", valueName: "program"))
     var applications: [String] = []
 
     /// Warns that -T has no effect.
     func explain() {
         guard !applications.isEmpty, !anyApplication else { return }
-        Warnings.show("note: -T has no effect, since every program of yours may use every item of an unlocked keychain")
+        Warnings.show("note: -T has no effect: you are asked when a program first uses an item")
     }
 }

@@ -146,7 +146,9 @@ import Testing
             }
         try card.succeed(["openssl", "genpkey", "-out", card.path("key.pem")] + options)
         try card.succeed(["openssl", "pkey", "-in", card.path("key.pem"), "-pubout", "-out", card.path("key.pub")])
-        try card.succeed([tokenctl, "import", card.path("key.pem"), "-l", "key"])
+        try card.succeed(
+            [tokenctl, "import", card.path("key.pem"), "-l", "key", "--pin-source", "env:TEST_PASSWORD"],
+            ["TEST_PASSWORD": "secret"])
         try engine.openssl(
             ["dgst", "-sha256"] + EngineCard.form
                 + [

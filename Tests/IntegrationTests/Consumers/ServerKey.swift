@@ -55,8 +55,11 @@ extension ProgramsOfAConsumer {
     ) throws {
         let tokenctl = Program.command
         try succeed([tokenctl, "create-keychain", "-p", password])
+        let given = ["TEST_PASSWORD": password]
         for file in certificates + keys {
-            try succeed([tokenctl, "import", file] + (label.map { ["-l", $0] } ?? []))
+            try succeed(
+                [tokenctl, "import", file, "--pin-source", "env:TEST_PASSWORD"] + (label.map { ["-l", $0] } ?? []),
+                given)
         }
     }
 }

@@ -85,7 +85,7 @@ import VirtualCard
                 echo "$1: $? $(grep -o 'holds the card' $number.errors | wc -l) $(grep -cE 'insert|wrong' $number.errors)"; } 3>&- &
                 lists="$lists $!"
             }
-            try unlock-keychain --pin-source file:pin login
+            try set-keychain-settings -t 60 --pin-source file:pin login
             try sign -k "$uri;id=%01;type=private" --pin-source file:pin -o signature pin
             try item class=keys "tkid=$id"
             try show-keychain-info "$id"
@@ -101,7 +101,7 @@ import VirtualCard
             """
         let result = try Program.run(["sh", "-c", script], environment: environment, timeout: 300)
         let commands = [
-            "unlock-keychain", "sign", "item", "show-keychain-info", "lock-keychain", "export-smartcard",
+            "set-keychain-settings", "sign", "item", "show-keychain-info", "lock-keychain", "export-smartcard",
             "dump-keychain", "export",
         ]
         let lines = commands.map { "\($0): 53 1 0" } + ["subject=CN = mine"]

@@ -45,7 +45,7 @@ import Testing
 
     @Test func pinentryHasNeitherSecretsOfTheEnvironmentNorDescriptors() throws {
         let result = try run(
-            Program.command, "unlock-keychain", ["PINENTRY_PROGRAM": spy("pinentry"), "LC_TEST": "kept"])
+            Program.command, "set-keychain-settings -t 60", ["PINENTRY_PROGRAM": spy("pinentry"), "LC_TEST": "kept"])
         #expect(result.status != 0)
         let seen = try #require(whatWasSeen, "\(result)")
         #expect(seen.contains("LC_TEST=kept"))
@@ -75,7 +75,7 @@ import Testing
     @Test func aProgramWithMoreRightsStartsNothingOfItsCallers() throws {
         let program = try ProgramWithMoreRights(in: folder)
         let asked = try run(
-            program.path, "unlock-keychain '\(program.keychain(environment))'",
+            program.path, "set-keychain-settings -t 60 '\(program.keychain(environment))'",
             ["PINENTRY_PROGRAM": spy("pinentry"), "PATH": folder.path, "DISPLAY": ":0"])
         #expect(asked.status != 0)
         #expect(whatWasSeen == nil, "\(asked)")

@@ -12,8 +12,8 @@ import Testing
 /// The decisions which program may use which item.
 @Suite struct AccessDecisionsTests {
     private let decisions = AccessDecisions()
-    private let key = AccessItem(key: "card/9A", name: "login key")
-    private let other = AccessItem(key: "card/9D", name: "encryption key")
+    private let key = AccessItem(key: "card/9A", name: "login key", in: "card")
+    private let other = AccessItem(key: "card/9D", name: "encryption key", in: "card")
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
@@ -360,7 +360,7 @@ import Testing
     @Test func aForgottenDecisionIsAskedAgain() throws {
         let decisions = AccessDecisions(policy: RememberedAccess(limit: 2))
         let client = try client()
-        let items = (0..<3).map { AccessItem(key: "\($0)", name: "key \($0)") }
+        let items = (0..<3).map { AccessItem(key: "\($0)", name: "key \($0)", in: "card") }
         let person = Decides(.allowAlways, .allowAlways, .allowAlways)
         for item in items { try decisions.require(.sign, of: item, by: client.program, asking: person) }
         try decisions.require(.sign, of: items[2], by: client.program, asking: NoPrompter())

@@ -282,20 +282,13 @@ struct TestUser {
         #expect(try SearchList().items(matching: Query(.certificate)).found.isEmpty)
     }
 
-    @Test func lockingAllTakesEveryKeyFromTheSession() throws {
-        let keychains = try ["login", "work"].map { try user.create($0) }
-        try preferences.setSearchList(keychains.map(\.path) + ["/nowhere"])
-        do throws(KeychainError) {
-            for keychain in keychains { try keychain.shareKeyWithSession(seconds: 60) }
-        } catch {
-            return #expect(error.code == .notAvailable)
-        }
-        let other = try LocalKeychain.open(keychains[0].path)
-        #expect(try other.unlockFromSession())
-        let locked = try ProcessKeychains(preferences).lockAll()
-        #expect(locked.missing.map(\.error.code) == [.noSuchKeychain])
-        for keychain in keychains + [other] { #expect(keychain.isLocked) }
-        #expect(try !other.unlockFromSession())
+    @Test func lockingAllLocksEachOpenFileAndTellsWhatIsMissing() throws {
+        let keychains = try ["login", "work", "other"].map { try user.create($0) }
+        try preferences.setSearchList(keychains.dropLast().map(\.path) + ["/nowhere"])
+        let process = ProcessKeychains(preferences)
+        for keychain in keychains { process.adopt(keychain) }
+        #expect(try process.lockFiles().map(\.error.code) == [.noSuchKeychain])
+        #expect(keychains.map(\.isLocked) == [true, true, true])
     }
 
     // MARK: Default

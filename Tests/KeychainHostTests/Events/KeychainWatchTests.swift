@@ -88,51 +88,10 @@ final class Told: Sendable {
         }
     }
 
-    /// Leaves the key with the login session. Returns false without a kernel keyring, which must be reported as `notAvailable`.
-    private func isShared(_ keychain: LocalKeychain, seconds: UInt32) throws -> Bool {
-        do throws(KeychainError) { try keychain.shareKeyWithSession(seconds: seconds) } catch {
-            #expect(error == KeychainError(.notAvailable))
-            return false
-        }
-        return true
-    }
-
-    @Test func aKeyThatTheSessionLosesInTimeIsTold() throws {
-        try watching {
-            // When the time is over, no process has the key, and so none can write the event to the journal.
-            let other = try LocalKeychain.open(keychain.path)
-            try other.unlock(password: .of("p"))
-            // Long enough to lock before the time is over, even on a busy machine.
-            let isShared = try isShared(other, seconds: 4)
-            other.lock()
-            #expect(told.wait(for: isShared ? 3 : 2).map(\.kind) == [.unlock, .lock] + (isShared ? [.lock] : []))
-        }
-    }
-
-    @Test func theSessionsLockIsToldOnceWhoeverHadTheKeyFromThere() throws {
-        let other = try LocalKeychain.open(keychain.path)
-        try watching {
-            guard try isShared(keychain, seconds: 100) else { return }
-            #expect(try other.unlockFromSession())
-            try LocalKeychain.open(keychain.path).lockSession()
-            eventually { other.isLocked && keychain.isLocked }
-            try keychain.unlock(password: .of("p"))
-            _ = try add("the end")
-            #expect(told.wait(for: 1) { $0.kind == .add }.count == 1)
-            #expect(told.all.map(\.kind) == [.lock, .unlock, .add])
-        }
-    }
-
-    @Test func theLockOfAllKeychainsIsToldOnceForThoseWhoHadTheKeyFromTheSession() throws {
-        let other = try LocalKeychain.open(keychain.path)
-        try watching {
-            guard try isShared(keychain, seconds: 100) else { return }
-            #expect(try other.unlockFromSession())
-            user.preferences.lockKeychains { $0.path == keychain.path }
-            #expect(keychain.isLocked && other.isLocked)
-            try keychain.unlock(password: .of("p"))
-            #expect(told.wait(for: 1) { $0.kind == .unlock }.count == 1)
-            #expect(told.all.map(\.kind) == [.lock, .unlock])
+    @Test func aKeyThatIsForgottenInTimeIsTold() throws {
+        watching {
+            keychain.lockAfter(seconds: 1)
+            #expect(told.wait().map(\.kind) == [.lock])
         }
     }
 

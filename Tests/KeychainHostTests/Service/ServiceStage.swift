@@ -107,7 +107,8 @@ struct ServiceStage {
     init(
         _ route: ServiceRoute, _ testCard: TestCard = TestCard(), otherCards: [TestCard] = [],
         person: TypesInTurn = TypesInTurn(),
-        clientPerson: TypesInTurn = TypesInTurn(), cards: SharedCards? = nil
+        clientPerson: TypesInTurn = TypesInTurn(), cards: SharedCards? = nil,
+        files: SharedKeychains = SharedKeychains(), permission: Permission? = nil
     ) throws {
         let user = try TestUser()
         (login, work) = (try user.create("login"), try user.create("work"))
@@ -116,18 +117,19 @@ struct ServiceStage {
         let card = try testCard.make()
         let reader = VirtualReader(name: "Desk Reader", card: card)
         let others = try otherCards.enumerated().map { VirtualReader(name: "Reader \($0)", card: try $1.make()) }
-        let process = ServiceStage.process(of: user, [reader] + others, cards)
+        let process = ServiceStage.process(of: user, [reader] + others, cards, files)
         for keychain in [login, work] { process.adopt(keychain) }
-        host = Host(process, accessGroups: .all, prompter: person)
-        service = try route.service(of: host, asking: clientPerson)
+        let host = Host(process, accessGroups: .all, prompter: person)
+        self.host = permission.map { host.asking(for: $0) } ?? host
+        service = try route.service(of: self.host, asking: clientPerson)
         (self.user, self.card, self.reader, self.person, self.clientPerson) = (user, card, reader, person, clientPerson)
     }
 
     private static func process(
-        of user: TestUser, _ readers: [VirtualReader], _ cards: SharedCards?
+        of user: TestUser, _ readers: [VirtualReader], _ cards: SharedCards?, _ files: SharedKeychains
     ) -> ProcessKeychains {
         ProcessKeychains(
-            user.preferences, sharedCards: cards,
+            user.preferences, sharedCards: cards, files: files,
             drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)] },
             readers: { readers })
     }
@@ -136,14 +138,15 @@ struct ServiceStage {
     ///
     /// - Parameters:
     ///   - cards: the cards that the clients of the host share.
+    ///   - files: the keychain files that they share.
     ///   - permission: the way to a person's permission for what the client does.
     init(
         _ route: ServiceRoute, of other: ServiceStage, person: TypesInTurn = TypesInTurn(), cards: SharedCards?,
-        permission: Permission? = nil
+        files: SharedKeychains = SharedKeychains(), permission: Permission? = nil
     ) throws {
         (user, login, work, card) = (other.user, other.login, other.work, other.card)
         (reader, self.person, clientPerson) = (other.reader, person, TypesInTurn())
-        let host = Host(ServiceStage.process(of: user, [reader], cards), accessGroups: .all, prompter: person)
+        let host = Host(ServiceStage.process(of: user, [reader], cards, files), accessGroups: .all, prompter: person)
         self.host = permission.map { host.asking(for: $0) } ?? host
         service = try route.service(of: self.host, asking: clientPerson)
     }

@@ -26,7 +26,6 @@ final class TestUptime: Sendable {
 @Suite struct LockTimeTests {
     private let time = TestUptime()
     private let test: TestKeychain
-    private let isKeyringAvailable = (try? KernelKeyring.revoke("tokenkit:test:none")) != nil
 
     init() throws {
         test = try TestKeychain(uptime: { [time] in time.now() })
@@ -166,112 +165,61 @@ final class TestUptime: Sendable {
         #expect(test.keychain.isLocked)
     }
 
-    // MARK: The login session
+    // MARK: Keychains of several programs
 
-    /// Expects `notAvailable` on a kernel without a keyring, and that the keychain stays unlocked in this process.
-    private func expectNoSharing() throws {
-        #expect(throws: KeychainError(.notAvailable)) { try test.keychain.shareKeyWithSession(seconds: 600) }
-        #expect(throws: KeychainError(.notAvailable)) { try other().unlockFromSession() }
+    @Test func aKeychainOfSeveralProgramsLocksAfterTheStandardTime() throws {
+        test.keychain.share()
+        time.advance(seconds: Int64(KeychainSettings.standardSessionTime) - 1)
+        #expect(!test.keychain.isLocked)
+        time.advance(seconds: 2)
+        #expect(test.keychain.isLocked)
+        try test.keychain.unlock(password: .of("correct"))
+        time.advance(seconds: Int64(KeychainSettings.standardSessionTime) + 1)
+        #expect(test.keychain.isLocked)
+    }
+
+    @Test func aKeychainOfOneProgramStaysUnlockedWhileThatRuns() throws {
+        time.advance(seconds: 30 * 86_400)
         #expect(!test.keychain.isLocked)
     }
 
-    @Test func aKeyInTheSessionLocksEverywhereWhenTheSessionDoes() throws {
-        guard isKeyringAvailable else { return try expectNoSharing() }
+    @Test func aGivenTimeEndsThoughTheKeychainIsUsed() throws {
         let item = try test.addPassword()
-        try test.keychain.shareKeyWithSession(seconds: 600)
-        let other = try other()
-        #expect(try other.unlockFromSession())
-        #expect(try other.secretText(item.reference) == "s3cret")
-        #expect(try test.keychain.lockSession())
-        #expect(other.isLocked)
-        #expect(throws: KeychainError(.interactionNotAllowed)) { try other.secretText(item.reference) }
+        test.keychain.lockAfter(seconds: 600)
+        for _ in 0..<5 {
+            time.advance(seconds: 119)
+            #expect(try test.secretText(item) == "s3cret")
+        }
+        time.advance(seconds: 10)
+        #expect(throws: KeychainError(.interactionNotAllowed)) { try test.secretText(item) }
     }
 
-    /// As for a program that only searches, in a session for which the keychain was unlocked.
-    @Test func aSearchChecksSealsByTheKeyInTheSession() throws {
-        guard isKeyringAvailable else { return try expectNoSharing() }
-        let bob = try test.keychain.add(.publicKey(TestKey.named("bob").publicKey))
-        let other = try TestKey.named("mallory").publicKey
-        try test.forge("UPDATE keys SET der = ?, klbl = ?", [.blob(other.spki), .blob(other.keyHash)])
-        #expect(try self.other().items(matching: Query(bob.reference)).found.count == 1)
-        try test.keychain.shareKeyWithSession(seconds: 600)
-        let result = try self.other().items(matching: Query(bob.reference))
-        #expect(result.found.isEmpty && result.missing.map(\.error) == [KeychainError(.decode)])
-    }
-
-    @Test func aKeyInTheSessionIsNotTakenAfterSleep() throws {
-        guard isKeyringAvailable else { return try expectNoSharing() }
-        try test.keychain.change(KeychainSettings(locksOnSleep: true))
-        try test.keychain.shareKeyWithSession(seconds: 600)
-        #expect(try other().unlockFromSession())
-        time.advance(seconds: 5, asleep: true)
-        #expect(try !other().unlockFromSession())
+    /// Else a program could keep open what a person wanted to be closed.
+    @Test func aSecondTimeLengthensNothing() throws {
+        test.keychain.lockAfter(seconds: 60)
+        test.keychain.lockAfter(seconds: 600)
+        try test.keychain.unlock(password: .of("correct"))
+        time.advance(seconds: 61)
         #expect(test.keychain.isLocked)
-        // The key does not stay in the session either.
-        #expect(try !test.keychain.lockSession())
-    }
-
-    @Test func aKeyInTheSessionIsNotTakenAfterItsEnd() throws {
-        guard isKeyringAvailable else { return try expectNoSharing() }
-        try test.keychain.shareKeyWithSession(seconds: 600)
-        time.advance(seconds: 601)
-        #expect(try !other().unlockFromSession())
-        #expect(test.keychain.isLocked)
-    }
-
-    @Test func sharingForNoTimeIsRefused() throws {
-        guard isKeyringAvailable else { return try expectNoSharing() }
-        #expect(throws: KeychainError(.param)) { try test.keychain.shareKeyWithSession(seconds: 0) }
+        try test.keychain.unlock(password: .of("correct"))
+        time.advance(seconds: 61)
         #expect(!test.keychain.isLocked)
     }
 
-    /// The kernel counts the interval for all processes: it forgets the key by itself.
-    @Test func theSessionForgetsAKeyThatNobodyUses() throws {
-        guard isKeyringAvailable else { return try expectNoSharing() }
+    @Test func aLockedKeychainTakesNoTime() throws {
+        test.keychain.lock()
+        test.keychain.lockAfter(seconds: 60)
+        try test.keychain.unlock(password: .of("correct"))
+        time.advance(seconds: 61)
+        #expect(!test.keychain.isLocked)
+    }
+
+    /// By the machine's own clock and without a call.
+    @Test func theKeyIsForgottenAfterAGivenTimeThoughNobodyCalls() throws {
         let test = try TestKeychain()
-        try test.keychain.change(KeychainSettings(lockInterval: 1))
-        try test.keychain.shareKeyWithSession(seconds: 600)
+        test.keychain.lockAfter(seconds: 1)
         let deadline = ContinuousClock.now + .seconds(60)
-        while !test.keychain.isLocked, ContinuousClock.now < deadline { usleep(20_000) }
-        #expect(test.keychain.isLocked)
-        #expect(try !test.reopened().unlockFromSession())
-    }
-
-    /// Each use counts, even in a short-lived process.
-    @Test func usingAKeyOfTheSessionLengthensItsTime() throws {
-        guard isKeyringAvailable else { return try expectNoSharing() }
-        let test = try TestKeychain()
-        let item = try test.addPassword()
-        let name = "tokenkit:keychain:\(try WrappedKey(readingFrom: test.database()).keychain)"
-        try test.keychain.change(KeychainSettings(lockInterval: 600))
-        try test.keychain.shareKeyWithSession(seconds: 3600)
-        #expect(try KernelKeyring.keep(name, seconds: 3))
-        let other = try test.reopened()
-        #expect(try other.unlockFromSession())
-        #expect(try other.secretText(item.reference) == "s3cret")
-        usleep(3_200_000)
-        #expect(try KernelKeyring.contains(name))
-        #expect(try other.lockSession())
-    }
-
-    @Test func aSharedKeyReadsAsItWasWritten() {
-        let key = Secret.of(String(repeating: "k", count: 32))
-        let encoded = SharedKey(key, asleep: 0x0102_0304_0506_0708, end: 77, salt: [1, 2, 3]).encoded()
-        #expect(encoded.count == 51)
-        guard let parsed = SharedKey(parsing: encoded) else {
-            Issue.record("what was encoded is not read")
-            return
-        }
-        let (asleep, end, salt, isSame) = (parsed.asleep, parsed.end, parsed.salt, parsed.key.equals(key))
-        #expect(asleep == 0x0102_0304_0506_0708)
-        #expect(end == 77)
-        #expect(salt == [1, 2, 3])
-        #expect(isSame)
-        let isNegativeRead = SharedKey(parsing: SharedKey(key, asleep: 1, end: -1, salt: []).encoded()) != nil
-        #expect(!isNegativeRead)
-        for count in [0, 32, 47] {
-            let isRead = SharedKey(parsing: .of(String(repeating: "x", count: count))) != nil
-            #expect(!isRead)
-        }
+        while test.keychain.state.withLock({ $0.key != nil }), ContinuousClock.now < deadline { usleep(20_000) }
+        #expect(test.keychain.state.withLock { $0.key == nil })
     }
 }

@@ -129,20 +129,6 @@ import TokenKit
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["k"])
     }
 
-    @Test func aKeyLeftByOneProcessUnlocksInAnotherUntilItIsWithdrawn() throws {
-        let test = try TestKeychain()
-        try test.addPassword()
-        let share = try WriterProcess(["share", test.path, "60"]).remainingLines()
-        guard share == ["shared"] else {
-            // In a container without a keyring, unlocking works and sharing the key reports the error.
-            #expect(share.first?.contains("errSecNotAvailable") == true)
-            return
-        }
-        #expect(try WriterProcess(["read-shared", test.path]).remainingLines() == ["read 1"])
-        #expect(try test.keychain.lockSession())
-        #expect(try WriterProcess(["read-shared", test.path]).remainingLines() == ["locked"])
-    }
-
     @Test func aWrongPasswordOnStandardInputIsRefused() throws {
         let test = try TestKeychain()
         let writer = try WriterProcess(["write", test.path, "x", "1"], password: "wrong")

@@ -272,30 +272,6 @@ import VirtualCard
         withExtendedLifetime(rows) {}
     }
 
-    // MARK: Sessions
-
-    /// The key is put back into the keyring, as if another session, which cannot be reached, had kept it.
-    @Test(arguments: [false, true])
-    func aKeyThatASessionKeptFromBeforeDoesNotOpenIt(rekeys: Bool) throws {
-        guard (try? KernelKeyring.revoke("tokenkit:test:none")) != nil else {
-            #expect(throws: KeychainError(.notAvailable)) { try test.keychain.shareKeyWithSession(seconds: 600) }
-            return
-        }
-        let name = "tokenkit:keychain:\(try WrappedKey(readingFrom: test.database()).keychain)"
-        try test.keychain.shareKeyWithSession(seconds: 600)
-        let kept = try #require(try KernelKeyring.secret(name)?.copiedBytes)
-        if rekeys {
-            try rekey()
-        } else {
-            try test.keychain.changePassword(from: .of("correct"), to: .of("new"), cost: .negligible)
-        }
-        #expect(try !KernelKeyring.contains(name))
-        #expect(!test.keychain.isLocked)
-        try KernelKeyring.store(Secret(copying: kept.span), as: name, seconds: 60)
-        defer { _ = try? KernelKeyring.revoke(name) }
-        #expect(try !test.reopened().unlockFromSession())
-    }
-
     // MARK: Cards
 
     private func desk(_ algorithm: CardAlgorithm, guid: Int) throws -> Desk {

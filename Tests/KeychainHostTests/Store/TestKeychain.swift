@@ -158,20 +158,6 @@ extension KeychainConnection {
     }
 }
 
-extension KernelKeyring {
-    /// As a connection in the environment of this process does.
-    static func store(
-        _ secret: borrowing Secret, as description: String, seconds: UInt32
-    ) throws(KeychainError) {
-        try store(secret, as: description, seconds: seconds, wrappedIn: Directories.ofUser.volatile)
-    }
-
-    /// As a connection in the environment of this process does.
-    static func secret(_ description: String) throws(KeychainError) -> Secret? {
-        try secret(description, wrappedIn: Directories.ofUser.volatile)
-    }
-}
-
 extension LocalKeychain {
     func secretText(_ reference: PersistentReference) throws(KeychainError) -> String? {
         guard let secret = try secret(of: reference) else { return nil }
