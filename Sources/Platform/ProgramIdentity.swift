@@ -57,6 +57,8 @@ package struct ProgramIdentity: Sendable {
     /// The path of the file, in the program's own view of the file system; nil where it cannot be seen. For people.
     package let path: String?
     package let container: ProgramContainer?
+    /// The unit of the system's service manager that it runs in; nil for programs of users' sessions.
+    package let unit: String?
     package let isInterpreter: Bool
     /// The script of an interpreter, as its arguments tell it. For people.
     package let script: String?
@@ -82,6 +84,7 @@ package struct ProgramIdentity: Sendable {
         name = path.split(separator: "/").last.map(String.init) ?? status.name
         self.path = path.isEmpty ? nil : path
         starter = ProgramIdentity.name(of: status.parent)
+        unit = KernelFile.text("/proc/\(process)/cgroup").flatMap(ProgramIdentity.unit(inGroups:))
         isInterpreter = Interpreter.isOne(name)
         script = isInterpreter ? KernelFile.bytes("/proc/\(process)/cmdline").flatMap(Interpreter.script) : nil
         guard let file = OpenExecutable(of: process) else {
@@ -100,6 +103,14 @@ package struct ProgramIdentity: Sendable {
         } else {
             id = digest(file).map { .digest($0) }
         }
+    }
+
+    /// The unit in the text of `/proc/PID/cgroup`, cgroups(7). Only root puts processes into those of the system's manager.
+    static func unit(inGroups text: String) -> String? {
+        guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("0::/system.slice/") }) else {
+            return nil
+        }
+        return line.split(separator: "/").first { $0.hasSuffix(".service") || $0.hasSuffix(".scope") }.map(String.init)
     }
 
     private static func name(of process: Int32) -> String? {

@@ -8,7 +8,7 @@ struct SharedState: Sendable {
     let knownCards: KnownCards
     let cards = SharedCards(askingForPermission: true)
     let files = SharedKeychains(forSession: true)
-    private let decisions = AccessDecisions()
+    private let decisions = AccessDecisions(rules: { try? AccessRules.read(in: KeychainPreferences().directories) })
 
     init(knownCards: KnownCards) { self.knownCards = knownCards }
 

@@ -25,6 +25,8 @@ package struct AccessItem: Sendable, Hashable {
 /// It asks a person where there is no decision yet. No lock is held meanwhile, and no card may be.
 package final class AccessDecisions: Sendable {
     private let policy: any AccessPolicy
+    /// The administrator's rules, as they are now; nil where there are none that can be read.
+    private let rules: @Sendable () -> AccessRules?
     private let patience: Duration
     /// One question at a time is before the person.
     private let turn = QuestionTurn()
@@ -62,13 +64,15 @@ package final class AccessDecisions: Sendable {
 
     /// - Parameters:
     ///   - policy: the place of decisions that hold for ever.
+    ///   - rules: reads the administrator's rules.
     ///   - patience: the time for an answer.
     ///   - denialLasts: the time for which a denial also answers equal questions, such as those that waited meanwhile.
     package init(
-        policy: any AccessPolicy = RememberedAccess(), patience: Duration = AccessQuestion.standardPatience,
+        policy: any AccessPolicy = RememberedAccess(), rules: @escaping @Sendable () -> AccessRules? = { nil },
+        patience: Duration = AccessQuestion.standardPatience,
         denialLasts: Duration = .seconds(10)
     ) {
-        self.policy = policy
+        (self.policy, self.rules) = (policy, rules)
         (self.patience, self.denialLasts) = (patience, denialLasts)
     }
 
@@ -89,7 +93,7 @@ package final class AccessDecisions: Sendable {
         checking check: () throws(KeychainError) -> Void = { () throws(KeychainError) in }
     ) throws(KeychainError) {
         let subject = try program.subject()
-        if isAllowed(subject, use, item) { return }
+        if isAllowed(subject, use, item) || rules()?.allow(subject.identity, of: program.user) == true { return }
         guard prompter.canConfirm else { throw .cannotDecide(question(use, item, purpose, subject)) }
         try check()
         try turn.take(checking: check) { _ throws(KeychainError) in

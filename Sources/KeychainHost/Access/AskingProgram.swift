@@ -6,7 +6,8 @@ internal import Synchronization
 /// The program of a client, looked up when it first matters: most clients never use a key.
 package final class AskingProgram: Sendable {
     private let handle: ProcessHandle?
-    private let user: UInt32
+    /// The user of the host.
+    let user: UInt32
     private let known = Mutex<ProgramIdentity?>(nil)
 
     /// The name of the command, which does what its starter wants.

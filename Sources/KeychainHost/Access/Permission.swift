@@ -111,8 +111,10 @@ extension AuthenticationContext {
         to use: AccessQuestion.Use, _ item: Item, in keychain: LocalKeychain
     ) throws(KeychainError) {
         guard let permission, try keychain.hasPassword else { return }
+        let account = item[.account]?.string.map { " of \($0)" } ?? ""
         let subject = AccessItem(
-            key: item.accessKey, name: "\(item.journalName) in \(keychain.name)", in: keychain.identifier.rawValue)
+            key: item.accessKey, name: "\(item.journalName)\(account) in \(keychain.name)",
+            in: keychain.identifier.rawValue)
         let asked = permission.isForRequests && !prompter.canAsk ? permission.askingNobody : permission
         try asked.require(use, of: subject, checking: check)
     }

@@ -23,6 +23,9 @@ struct PreferencesFile<Text: SettingsText> {
     /// Whether a new file is readable by every user.
     var isForAll = false
 
+    /// Whether only root may write to the file.
+    var isRoots = false
+
     /// Reads the file; nil if there is none.
     ///
     /// - Throws: `errSecDecode` for invalid content, `errSecNoAccessForItem` if other users may write to it or redirect
@@ -77,9 +80,11 @@ struct PreferencesFile<Text: SettingsText> {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw KeychainError(system: "\(path) cannot be examined") }
         guard status.st_mode & S_IFMT == S_IFREG else { throw KeychainError(.decode, "\(path) is not a file") }
-        guard status.st_uid == geteuid() || status.st_uid == 0, status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+        guard status.st_uid == 0 || !isRoots && status.st_uid == geteuid(), status.st_mode & (S_IWGRP | S_IWOTH) == 0
+        else {
             throw KeychainError(
-                .noAccessForItem, "other users may write to \(path)", remedy: "make it yours and chmod go-w it")
+                .noAccessForItem, "other users may write to \(path)",
+                remedy: "make it \(isRoots ? "root's" : "yours") and chmod go-w it")
         }
     }
 

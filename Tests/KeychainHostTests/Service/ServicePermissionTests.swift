@@ -85,7 +85,7 @@ import Testing
         #expect(throws: KeychainError(.userCanceled)) { try read(item, by: second) }
         for _ in 1...2 { #expect(try read(item, by: second) == "s3cret") }
         let question = try #require(person.questions.first)
-        #expect((question.use, question.item, question.purpose) == (.read, "mail in login", "log in to mail"))
+        #expect((question.use, question.item, question.purpose) == (.read, "mail of anna in login", "log in to mail"))
         #expect(person.questions.count == 3)
         #expect(second.person.requests.isEmpty, "nobody is asked for the password")
     }
