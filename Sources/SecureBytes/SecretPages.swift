@@ -51,6 +51,8 @@ enum SecretPages {
     private static func keep(_ page: UnsafeMutableRawPointer) -> Bool {
         // A child of the process has the pages, but not their locks.
         if ProcessMark.set() { for index in spares.indices { spares[index].store(0, ordering: .relaxed) } }
+        // A system that cannot mark a process would hand the parent's pages to a child.
+        guard ProcessMark.isSet else { return false }
         for index in spares.indices
         where spares[index].compareExchange(expected: 0, desired: UInt(bitPattern: page), ordering: .releasing)
             .exchanged
