@@ -8,9 +8,14 @@ struct SharedState: Sendable {
     let knownCards: KnownCards
     let cards = SharedCards(askingForPermission: true)
     let files = SharedKeychains(forSession: true)
-    private let decisions = AccessDecisions(rules: { try? AccessRules.read(in: KeychainPreferences().directories) })
+    private let decisions: AccessDecisions
 
-    init(knownCards: KnownCards) { self.knownCards = knownCards }
+    init(knownCards: KnownCards) {
+        self.knownCards = knownCards
+        decisions = AccessDecisions(policy: StoredAccess(in: files)) {
+            try? AccessRules.read(in: KeychainPreferences().directories)
+        }
+    }
 
     /// Whether something would be lost with the process: what is unlocked, and what a person has allowed for ever.
     var isNeeded: Bool { cards.havePIN || files.mayBeUnlocked || decisions.hasUnsaved }

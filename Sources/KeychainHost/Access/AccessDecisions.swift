@@ -113,7 +113,7 @@ package final class AccessDecisions: Sendable {
     }
 
     private func isAllowed(_ subject: AccessSubject, _ use: AccessQuestion.Use, _ item: AccessItem) -> Bool {
-        if let lasting = subject.lasting, policy.allows(lasting, to: use, item.key) { return true }
+        if let lasting = subject.lasting, policy.allows(lasting, to: use, item) { return true }
         return has(subject, any: [.place(item.place), .item(item.key), .use(use, item: item.key)])
     }
 
@@ -141,10 +141,13 @@ package final class AccessDecisions: Sendable {
     }
 
     /// Notes that a program has made an item, all uses of which it is allowed.
-    package func noteCreated(_ item: String, by program: AskingProgram) {
+    package func noteCreated(_ item: AccessItem, by program: AskingProgram) {
         guard let subject = try? program.subject() else { return }
-        guard let lasting = subject.lasting else { return grant(.item(item), to: subject) }
-        for use in AccessQuestion.Use.allCases { policy.allow(lasting, to: use, item) }
+        if let lasting = subject.lasting {
+            policy.allow(lasting, to: nil, item)
+        } else {
+            grant(.item(item.key), to: subject)
+        }
     }
 
     // MARK: Questions
@@ -182,7 +185,7 @@ package final class AccessDecisions: Sendable {
         if let id = identity.id, let path = AccessDecisions.ownPath(of: identity) { policy.noteAllowed(id, at: path) }
         guard decision == .allowAlways, question.offersAlways else { return }
         if let lasting = subject.lasting {
-            policy.allow(lasting, to: question.use, item.key)
+            policy.allow(lasting, to: question.use, item)
         } else {
             grant(.use(question.use, item: item.key), to: subject)
         }

@@ -1,5 +1,6 @@
 package import HostAPI
 internal import KeychainModel
+internal import KeychainStore
 internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
@@ -59,7 +60,7 @@ package struct Permission: Sendable {
 
     fileprivate func noteGiven(for place: String) { decisions.noteGiven(for: place, by: program) }
 
-    fileprivate func noteCreated(_ item: String) { decisions.noteCreated(item, by: program) }
+    fileprivate func noteCreated(_ item: AccessItem) { decisions.noteCreated(item, by: program) }
 }
 
 extension AuthenticationContext {
@@ -101,7 +102,10 @@ extension AuthenticationContext {
     func hasGiven(for place: String) -> Bool { permission?.hasGiven(for: place) ?? false }
 
     /// Notes that the client's program has made an item, which it may use from now on.
-    func noteCreated(_ item: Item) { permission?.noteCreated(item.accessKey) }
+    func noteCreated(_ item: Item) {
+        guard let permission, item.itemClass.isPassword || item.isPrivateKey || item.isSymmetricKey else { return }
+        permission.noteCreated(AccessItem(item, in: item.keychain.rawValue, named: ""))
+    }
 
     /// Has a person allow a use of an item that is unlocked. A keychain without a password has nothing that a program of the user could
     /// not have without a question.
@@ -111,17 +115,19 @@ extension AuthenticationContext {
         to use: AccessQuestion.Use, _ item: Item, in keychain: LocalKeychain
     ) throws(KeychainError) {
         guard let permission, try keychain.hasPassword else { return }
-        let account = item[.account]?.string.map { " of \($0)" } ?? ""
-        let subject = AccessItem(
-            key: item.accessKey, name: "\(item.journalName)\(account) in \(keychain.name)",
-            in: keychain.identifier.rawValue)
+        let subject = AccessItem(item, in: keychain.identifier.rawValue, named: keychain.name)
         let asked = permission.isForRequests && !prompter.canAsk ? permission.askingNobody : permission
         try asked.require(use, of: subject, checking: check)
     }
 }
 
-extension Item {
-    fileprivate var accessKey: String { Hex.encode(reference.encoded()) }
+extension AccessItem {
+    /// - Parameter keychain: the keychain's name, for people.
+    fileprivate init(_ item: Item, in place: String, named keychain: String) {
+        let account = item[.account]?.string.map { " of \($0)" } ?? ""
+        self.init(
+            key: item.reference.accessKey, name: "\(item.journalName)\(account) in \(keychain)", in: place)
+    }
 }
 
 extension TokenOperation.Action {

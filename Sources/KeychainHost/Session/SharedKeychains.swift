@@ -63,6 +63,11 @@ public final class SharedKeychains: Sendable {
         }
     }
 
+    /// The open keychain of an identifier that is unlocked; nil without one.
+    func unlocked(identifiedBy identifier: String) -> LocalKeychain? {
+        opened.withLock { Array($0.values) }.first { $0.identifier.rawValue == identifier && !$0.isLocked }
+    }
+
     /// Whether a keychain is unlocked, or in use just now. Does not wait.
     package var mayBeUnlocked: Bool { opened.withLock { Array($0.values) }.contains { $0.state.mayHaveKey } }
 

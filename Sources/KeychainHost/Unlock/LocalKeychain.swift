@@ -195,6 +195,22 @@ extension LocalKeychain {
     }
 }
 
+// MARK: Decisions
+
+extension LocalKeychain {
+    /// Whether the keychain has a decision; false while it is locked.
+    func has(_ grant: AccessGrant) -> Bool {
+        (try? use { opened throws(KeychainError) in try opened.has(grant) }) ?? false
+    }
+
+    /// Notes a decision with the item.
+    ///
+    /// - Throws: `errSecInteractionNotAllowed` while the keychain is locked, `errSecReadOnly`.
+    func add(_ grant: AccessGrant) throws(KeychainError) {
+        try use { opened throws(KeychainError) in try opened.add(grant) }
+    }
+}
+
 // MARK: Seals
 
 extension LocalKeychain {

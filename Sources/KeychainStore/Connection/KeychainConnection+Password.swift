@@ -57,6 +57,8 @@ extension KeychainConnection {
             var damaged: [String] = []
             for itemClass in ItemClass.stored { damaged += try reseal(itemClass, from: old, to: new) }
             guard damaged.isEmpty else { throw Self.isDamaged(damaged) }
+            // The decisions' seals are under the old key. They are taken anew.
+            try KeychainError.mapping { () throws(SQLiteError) in try AccessTable.remove(nil, from: database) }
             let bindings = try CardBindingTable.all(in: database).rows
             // Removes the damaged ones as well.
             _ = try CardBindingTable.remove(nil, from: database)

@@ -219,7 +219,10 @@ package struct KeychainConnection: ~Copyable {
         let delete = query.itemClass.columns.delete
         let found = try matchingRows(resolved).filter { !$0.isAltered || evenAltered || query.reference != nil }
         for row in found {
-            try KeychainError.mapping { () throws(SQLiteError) in try database.run(delete, [.blob(row.id.bytes)]) }
+            try KeychainError.mapping { () throws(SQLiteError) in
+                try database.run(delete, [.blob(row.id.bytes)])
+                try AccessTable.remove(PersistentReference(row.itemClass, .local(row.id)), from: database)
+            }
             try note(.delete, row)
         }
         return found.count

@@ -22,6 +22,9 @@ package enum Migrations {
     /// The first layout in which a binding to a card has a key that proves the card.
     static let firstVersionWithProof: Int64 = 8
 
+    /// The first layout in which decisions about programs are kept.
+    static let firstVersionWithAccess: Int64 = 10
+
     static let steps = [
         """
         CREATE TABLE keychain (
@@ -150,6 +153,13 @@ package enum Migrations {
         """,
         """
         -- Certificates and public keys get seals, and all rows those of another version, once the keychain is unlocked.
+        """,
+        """
+        -- The programs that may use an item, each row under a seal. The newest ones are kept.
+        CREATE TABLE access (
+            id INTEGER PRIMARY KEY, item TEXT NOT NULL, use INTEGER NOT NULL, program BLOB NOT NULL,
+            seal BLOB NOT NULL, UNIQUE (item, use, program)
+        ) STRICT;
         """,
     ]
 

@@ -74,7 +74,7 @@ import Testing
 
     @Test func aProgramIsAllowedAllUsesOfWhatItMade() throws {
         let shell = try Shell(starting: "mailer", in: folder)
-        decisions.noteCreated("1", by: shell.programs[0])
+        decisions.noteCreated(item, by: shell.programs[0])
         for use in AccessQuestion.Use.allCases { #expect(isAllowed(shell.programs[1], use), "\(use)") }
         #expect(!isAllowed(shell.programs[0], .read, AccessItem(key: "2", name: "other", in: "login")))
     }
@@ -86,8 +86,8 @@ import Testing
         decisions.noteGiven(for: "login", by: shell.programs[0])
         #expect(isAllowed(shell.programs[0]) && isAllowed(shell.programs[1]))
         #expect(!isAllowed(other.programs[0]))
-        decisions.noteCreated("2", by: other.programs[0])
         let made = AccessItem(key: "2", name: "made", in: "work")
+        decisions.noteCreated(made, by: other.programs[0])
         #expect(isAllowed(other.programs[1], .read, made))
         #expect(!isAllowed(shell.programs[0], .read, made))
     }

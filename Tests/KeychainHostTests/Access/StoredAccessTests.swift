@@ -1,0 +1,172 @@
+import Glibc
+import HostAPI
+import Platform
+import TestSupport
+import Testing
+
+@testable import KeychainHost
+@testable import KeychainModel
+@testable import KeychainStore
+
+/// Decisions about a keychain's items, which are in its file.
+@Suite struct StoredAccessTests {
+    private let user: TestUser
+    private let path: String
+    private let item: AccessItem
+    private let reference: PersistentReference
+    /// A host, which has made the keychain.
+    private let files = SharedKeychains(forSession: true)
+    private let policy: StoredAccess
+    private let program = ProgramID.path("/usr/bin/mailer")
+
+    init() throws {
+        user = try TestUser()
+        let keychain = try user.create("login")
+        path = keychain.path
+        files.adopt(keychain)
+        policy = StoredAccess(in: files)
+        reference = try keychain.add(.genericPassword([.account: "anna", .service: "mail"], secret: .of("s3cret")))
+            .reference
+        item = AccessItem(key: reference.accessKey, name: "mail", in: keychain.identifier.rawValue)
+    }
+
+    private var keychain: LocalKeychain {
+        get throws { try files.keychain(at: path) }
+    }
+
+    /// The decisions of a host that is started later.
+    private func later(unlocking: Bool = true) throws -> StoredAccess {
+        let files = SharedKeychains(forSession: true)
+        let keychain = try files.keychain(at: path)
+        if unlocking { try keychain.unlock(password: .of("p")) }
+        return StoredAccess(in: files)
+    }
+
+    private func forge(_ sql: String) throws {
+        try KeychainConnection.connect(path, access: .readWrite).execute(sql)
+    }
+
+    private var rows: Int64? {
+        get throws {
+            try KeychainConnection.connect(path, access: .readOnly).value("SELECT count(*) FROM access").integer
+        }
+    }
+
+    @Test func aDecisionHoldsInLaterHosts() throws {
+        policy.allow(program, to: .read, item)
+        #expect(policy.allows(program, to: .read, item) && !policy.hasUnsaved)
+        let later = try later()
+        #expect(later.allows(program, to: .read, item))
+        #expect(!later.allows(program, to: .export, item))
+        #expect(!later.allows(.path("/usr/bin/other"), to: .read, item))
+        #expect(!later.allows(.digest(Array(repeating: 1, count: 32)), to: .read, item))
+        let other = AccessItem(key: "00", name: "other", in: item.place)
+        #expect(!later.allows(program, to: .read, other))
+    }
+
+    @Test func whatAProgramMadeItMayUseInEachWay() throws {
+        policy.allow(program, to: nil, item)
+        let later = try later()
+        for use in AccessQuestion.Use.allCases { #expect(later.allows(program, to: use, item), "\(use)") }
+    }
+
+    @Test func programsThatLookAlikeAreOthers() throws {
+        let digest = [UInt8](repeating: 7, count: 32)
+        let programs: [ProgramID] = [
+            .digest(digest), .contained(.flatpak("org.mail"), digest: digest),
+            .contained(.snap("org.mail"), digest: digest),
+            .contained(.other, digest: digest), .path(String(decoding: digest, as: UTF8.self)),
+        ]
+        for program in programs {
+            policy.allow(program, to: .sign, item)
+            let later = try later()
+            #expect(programs.filter { later.allows($0, to: .sign, item) } == [program])
+            try forge("DELETE FROM access")
+        }
+    }
+
+    @Test func aLockedKeychainAllowsNothing() throws {
+        policy.allow(program, to: .read, item)
+        #expect(try !later(unlocking: false).allows(program, to: .read, item))
+        try keychain.lock()
+        #expect(!policy.allows(program, to: .read, item))
+    }
+
+    @Test(arguments: [
+        "UPDATE access SET use = 5", "UPDATE access SET use = 0", "UPDATE access SET program = CAST(x'012f' AS BLOB)",
+        "UPDATE access SET item = '00'", "UPDATE access SET seal = x''", "UPDATE access SET seal = zeroblob(28)",
+    ])
+    func aRowThatSomebodyElseWroteAllowsNothing(sql: String) throws {
+        policy.allow(program, to: .read, item)
+        try forge(sql)
+        let later = try later()
+        for item in [item, AccessItem(key: "00", name: "other", in: item.place)] {
+            for use in AccessQuestion.Use.allCases {
+                for program in [program, .path("/")] { #expect(!later.allows(program, to: use, item)) }
+            }
+        }
+    }
+
+    @Test func aRowOfAnotherKeychainAllowsNothing() throws {
+        let other = try user.create("other")
+        files.adopt(other)
+        let elsewhere = AccessItem(key: item.key, name: "mail", in: other.identifier.rawValue)
+        policy.allow(program, to: .read, elsewhere)
+        try forge("ATTACH '\(other.path)' AS other; INSERT INTO access SELECT * FROM other.access")
+        #expect(try rows == 1)
+        #expect(try !later().allows(program, to: .read, item))
+    }
+
+    @Test func theDecisionsAboutAnItemGoWithIt() throws {
+        policy.allow(program, to: .read, item)
+        #expect(try rows == 1)
+        #expect(try keychain.delete(matching: Query(reference)) == 1)
+        #expect(try rows == 0)
+    }
+
+    @Test func anotherKeyForgetsTheDecisions() throws {
+        policy.allow(program, to: .read, item)
+        try keychain.rekey(from: .of("p"), to: .of("p"), cost: .negligible)
+        #expect(try rows == 0)
+        #expect(!policy.allows(program, to: .read, item))
+        policy.allow(program, to: .read, item)
+        #expect(try later().allows(program, to: .read, item))
+    }
+
+    @Test func anotherPasswordForgetsNone() throws {
+        policy.allow(program, to: .read, item)
+        try keychain.changePassword(from: .of("p"), to: .of("p"), cost: .negligible)
+        #expect(try later().allows(program, to: .read, item))
+    }
+
+    @Test func aRestoredKeychainHasTheDecisions() throws {
+        policy.allow(program, to: .read, item)
+        let backup = user.folder.path("backup")
+        _ = try keychain.backUp(to: backup)
+        let restored = try LocalKeychain.restore(
+            backup, to: user.folder.path("restored.keychain"), password: .of("p"), beside: [keychain.identifier])
+        let files = SharedKeychains(forSession: true)
+        files.adopt(restored)
+        let there = AccessItem(key: item.key, name: "mail", in: restored.identifier.rawValue)
+        #expect(StoredAccess(in: files).allows(program, to: .read, there))
+        #expect(!StoredAccess(in: files).allows(program, to: .read, item))
+    }
+
+    @Test func theNewestDecisionsAreKept() throws {
+        policy.allow(program, to: .read, item)
+        policy.allow(program, to: .export, item)
+        try forge("UPDATE access SET id = \(KeychainConnection.maximumGrants + 1) WHERE use = 5")
+        policy.allow(program, to: .sign, item)
+        #expect(try rows == 2)
+        #expect(!policy.allows(program, to: .read, item))
+        #expect(policy.allows(program, to: .export, item) && policy.allows(program, to: .sign, item))
+    }
+
+    /// As decisions about cards, and those of a file that cannot be written.
+    @Test func whatNoKeychainKeepsTheHostRemembers() throws {
+        let card = AccessItem(key: "9A", name: "card", in: "piv:1")
+        policy.allow(program, to: .sign, card)
+        #expect(policy.allows(program, to: .sign, card) && policy.hasUnsaved)
+        #expect(try !later().allows(program, to: .sign, card))
+    }
+}
