@@ -139,8 +139,12 @@ extension ConsumerCard {
 
     /// Writes "pinentry", a program that records its starts and the questions that it is asked.
     ///
-    /// - Parameter answer: a line of the Assuan protocol; the PIN if left out.
-    func writePinentry(answering answer: String = "D \(pin)\nOK") throws {
+    /// - Parameters:
+    ///   - answer: a line of the Assuan protocol; the PIN if left out.
+    ///   - allowsAlways: whether permissions are given for ever, by the button for that and a second question.
+    func writePinentry(answering answer: String = "D \(pin)\nOK", allowingAlways allowsAlways: Bool = false) throws {
+        let always =
+            "[ $(($(wc -l <'\(path("permissions"))') % 2)) = 0 ] || { echo 'ERR 83886194 not confirmed'; continue; }"
         for name in ["questions", "permissions", "starts"] { try folder.write(name, "") }
         try folder.writeProgram(
             "pinentry",
@@ -150,7 +154,7 @@ extension ConsumerCard {
             while read -r command text; do
                 case $command in
                     SETDESC) question=$text ;;
-                    CONFIRM) echo "$question" >>'\(path("permissions"))' ;;
+                    CONFIRM) echo "$question" >>'\(path("permissions"))'; \(allowsAlways ? always : "") ;;
                     GETPIN) echo "$question" >>'\(path("questions"))'; printf '\(answer)\\n'; continue ;;
                     BYE) exit ;;
                 esac

@@ -105,6 +105,23 @@ import Testing
         #expect(try card.pinentryPermissions.count == 1)
     }
 
+    @Test func whatIsAlwaysAllowedIsSoInALaterHost() throws {
+        try card.writePinentry(answering: "D \(Self.password)\nOK", allowingAlways: true)
+        try signWithPKCS11Tool()
+        #expect(try card.pinentryPermissions.count == 2, "a question, and whether for ever")
+        let process = try #require(try host.process)
+        host.stop()
+        #expect(eventually { kill(process, 0) != 0 })
+        try host.start()
+        defer { host.stop() }
+        try signWithCommand()
+        #expect(try card.pinentryQuestions.count == 1, "the command asks for the password")
+        try signWithPKCS11Tool()
+        #expect(try card.pinentryPermissions.count == 2)
+        try signWithOpenSSL()
+        #expect(try card.pinentryPermissions.count == 4)
+    }
+
     @Test func theHostsEndLocksIt() throws {
         let process = try #require(try host.process)
         host.stop()
