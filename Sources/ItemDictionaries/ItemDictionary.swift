@@ -15,7 +15,8 @@ public enum ItemValue: Sendable {
     case date(Int64)
     case array([ItemValue])
     case dictionary(ItemDictionary)
-    case reference(ItemReference)
+    /// Boxed: a reference is twenty times as large as any other value, and dictionaries have room for values that they do not have.
+    indirect case reference(ItemReference)
     /// A password or private key.
     case secret(SharedSecret)
     case null

@@ -28,6 +28,11 @@ package struct FieldWriter {
         bytes += value
     }
 
+    package mutating func append(_ text: String.UTF8View) {
+        append(count: text.count)
+        bytes += text
+    }
+
     /// Appends the number of elements that follow. A number beyond 4 bytes is clamped: its message is too long, and is refused as
     /// a whole.
     package mutating func append(count: Int) { append(UInt64(UInt32(clamping: count)), byteCount: 4) }
@@ -68,10 +73,13 @@ package struct FieldReader {
         return numbers
     }
 
-    package mutating func byteString() throws(WireError) -> [UInt8] {
+    package mutating func byteString() throws(WireError) -> [UInt8] { [UInt8](try byteSlice()) }
+
+    /// A byte string in place, without a copy of it.
+    package mutating func byteSlice() throws(WireError) -> ArraySlice<UInt8> {
         let count = try count(ofElementsWith: 1)
         defer { position += count }
-        return [UInt8](bytes[position..<position + count])
+        return bytes[position..<position + count]
     }
 
     /// The number of elements that follow.

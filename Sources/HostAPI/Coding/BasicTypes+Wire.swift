@@ -49,12 +49,8 @@ extension Bool: WireValue {
 }
 
 extension String: WireValue {
-    func write(to message: inout MessageWriter) { message.append(Array(utf8)) }
-
-    init(from message: inout MessageReader) throws(WireError) {
-        guard let text = String(validating: try message.bytes(), as: UTF8.self) else { throw .malformed }
-        self = text
-    }
+    func write(to message: inout MessageWriter) { message.append(self) }
+    init(from message: inout MessageReader) throws(WireError) { self = try message.text() }
 }
 
 extension SharedSecret: WireValue {
@@ -125,10 +121,10 @@ extension Dictionary: WireValue where Key: WireValue & Comparable, Value: WireVa
 
 /// An enumeration or a name is written as its number or its text.
 extension WireValue where Self: RawRepresentable, RawValue: WireValue {
-    func write(to message: inout MessageWriter) { message.write(rawValue) }
+    func write(to message: inout MessageWriter) { rawValue.write(to: &message) }
 
     init(from message: inout MessageReader) throws(WireError) {
-        guard let value = Self(rawValue: try message.value()) else { throw .malformed }
+        guard let value = Self(rawValue: try RawValue(from: &message)) else { throw .malformed }
         self = value
     }
 }

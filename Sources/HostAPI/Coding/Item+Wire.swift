@@ -14,7 +14,7 @@ extension Missing.Place: WireValue {}
 extension KeychainEvent.Kind: WireValue {}
 
 extension PersistentReference: WireValue {
-    func write(to message: inout MessageWriter) { message.write(encoded()) }
+    func write(to message: inout MessageWriter) { message.append(encoded()) }
 
     init(from message: inout MessageReader) throws(WireError) {
         let bytes = try message.bytes()
@@ -28,30 +28,84 @@ extension PersistentReference: WireValue {
 extension AttributeValue: WireValue {
     func write(to message: inout MessageWriter) {
         switch self {
-        case .string(let text): message.write(case: 1, text)
-        case .data(let bytes): message.write(case: 2, bytes)
-        case .number(let number): message.write(case: 3, number)
-        case .bool(let flag): message.write(case: 4, flag)
-        case .date(let seconds): message.write(case: 5, seconds)
+        case .string(let text):
+            message.append(1)
+            message.append(text)
+        case .data(let bytes):
+            message.append(2)
+            message.append(bytes)
+        case .number(let number):
+            message.append(3)
+            message.append(UInt64(bitPattern: number))
+        case .bool(let flag):
+            message.append(4)
+            message.append(flag)
+        case .date(let seconds):
+            message.append(5)
+            message.append(UInt64(bitPattern: seconds))
         }
     }
 
     init(from message: inout MessageReader) throws(WireError) {
-        switch try message.value(UInt8.self) {
-        case 1: self = try message.read(Self.string)
-        case 2: self = try message.read(Self.data)
-        case 3: self = try message.read(Self.number)
-        case 4: self = try message.read(Self.bool)
-        case 5: self = try message.read(Self.date)
+        switch try message.number() {
+        case 1: self = .string(try message.text())
+        case 2: self = .data(try message.bytes())
+        case 3: self = .number(Int64(bitPattern: try message.number()))
+        case 4: self = .bool(try message.flag())
+        case 5: self = .date(Int64(bitPattern: try message.number()))
         default: throw .malformed
         }
     }
 }
 
-extension Item: WireRecord {
-    static let fields = Fields(
-        Item.init(_:attributes:keychain:reference:der:),
-        \.itemClass, \.attributes, \.keychain, \.reference, \.der, setting: \.tokenTraits)
+/// Written and read without ``Fields``, whose generic code takes several times as long: an answer may have thousands of items.
+extension Item: WireValue {
+    func write(to message: inout MessageWriter) {
+        message.append(itemClass.rawValue)
+        message.append(attributes)
+        message.append(keychain.rawValue)
+        message.append(reference.encoded())
+        der.write(to: &message)
+        tokenTraits.write(to: &message)
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        guard let itemClass = ItemClass(rawValue: try message.text()) else { throw .malformed }
+        let attributes = try message.attributes()
+        self.init(
+            itemClass, attributes: attributes, keychain: KeychainIdentifier(rawValue: try message.text()),
+            reference: try PersistentReference(from: &message), der: try [UInt8]?(from: &message))
+        tokenTraits = try TokenTraits?(from: &message)
+    }
+}
+
+// Attributes have the form of any dictionary, by code that is made for them.
+extension MessageWriter {
+    mutating func append(_ attributes: Attributes) {
+        append(count: attributes.count)
+        for (attribute, value) in attributes.sorted(by: { $0.key < $1.key }) {
+            append(attribute.rawValue)
+            value.write(to: &self)
+        }
+    }
+}
+
+extension MessageReader {
+    /// The room that is made for attributes before they are read: no more than a real item has, whatever a message announces.
+    private static let usualAttributeCount = 24
+
+    mutating func attributes() throws(WireError) -> Attributes {
+        let count = try count()
+        var attributes = Attributes(minimumCapacity: min(count, MessageReader.usualAttributeCount))
+        var last: Attribute?
+        for _ in 0..<count {
+            let attribute = Attribute(rawValue: try text())
+            if let last, !(last < attribute) { throw .malformed }
+            attributes[attribute] = try AttributeValue(from: &self)
+            last = attribute
+        }
+        return attributes
+    }
 }
 
 extension TokenTraits: WireRecord {

@@ -5,20 +5,27 @@ extension Folding: WireValue {}
 
 extension Query: WireValue {
     func write(to message: inout MessageWriter) {
-        message.write(
-            itemClass, attributes, reference, filters, folding, keychains, limit, isLocalOnly, isDistinct,
-            includesAbsentTokens)
+        message.append(itemClass.rawValue)
+        message.append(attributes)
+        reference.write(to: &message)
+        filters.write(to: &message)
+        folding.write(to: &message)
+        keychains.write(to: &message)
+        limit.write(to: &message)
+        message.append(isLocalOnly)
+        message.append(isDistinct)
+        message.append(includesAbsentTokens)
     }
 
     /// A query in a message has to pass the same checks as one that a client makes.
     init(from message: inout MessageReader) throws(WireError) {
-        let itemClass = try message.value(ItemClass.self)
-        let attributes = try message.value(Attributes.self)
-        let reference = try message.value(PersistentReference?.self)
-        let filters = try message.value([Filter].self)
-        let folding = try message.value(Folding.self)
-        let keychains = try message.value([KeychainIdentifier]?.self)
-        let limit = try message.value(Limit.self)
+        let itemClass = try ItemClass(from: &message)
+        let attributes = try message.attributes()
+        let reference = try PersistentReference?(from: &message)
+        let filters = try [Filter](from: &message)
+        let folding = try Folding(from: &message)
+        let keychains = try [KeychainIdentifier]?(from: &message)
+        let limit = try Limit(from: &message)
         let query: Query?
         if let reference {
             query = try? Query(
@@ -31,9 +38,9 @@ extension Query: WireValue {
                 limit: limit)
         }
         guard var query, query.itemClass == itemClass, query.attributes == attributes else { throw .malformed }
-        query.isLocalOnly = try message.value()
-        query.isDistinct = try message.value()
-        query.includesAbsentTokens = try message.value()
+        query.isLocalOnly = try message.flag()
+        query.isDistinct = try message.flag()
+        query.includesAbsentTokens = try message.flag()
         self = query
     }
 }

@@ -13,12 +13,27 @@ extension RequestContext.Credential: WireRecord {
     static let fields = Fields({ RequestContext.Credential($0, $1) }, \.kind, \.secret)
 }
 
-extension RequestContext: WireRecord {
-    static let fields = Fields(
-        RequestContext.init(
-            number:purpose:questions:credentials:authentication:mayUseLastTry:timeLimit:place:),
-        \.number, \.purpose, \.questions, \.credentials, \.authentication, \.mayUseLastTry, \.timeLimit, \.place,
-        where: { Set($0.credentials.map(\.kind)).count == $0.credentials.count })
+/// Written and read without ``Fields``, since each request has one.
+extension RequestContext: WireValue {
+    func write(to message: inout MessageWriter) {
+        number.write(to: &message)
+        purpose.write(to: &message)
+        questions.write(to: &message)
+        credentials.write(to: &message)
+        authentication.write(to: &message)
+        message.append(mayUseLastTry)
+        timeLimit.write(to: &message)
+        place.write(to: &message)
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        self.init(
+            number: try RequestNumber?(from: &message), purpose: try String?(from: &message),
+            questions: try Questions(from: &message), credentials: try [Credential](from: &message),
+            authentication: try AuthenticationNumber?(from: &message), mayUseLastTry: try message.flag(),
+            timeLimit: try Duration?(from: &message), place: try String?(from: &message))
+        guard credentials.isEmpty || Set(credentials.map(\.kind)).count == credentials.count else { throw .malformed }
+    }
 }
 
 extension Addition: WireRecord {

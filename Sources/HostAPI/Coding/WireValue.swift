@@ -68,6 +68,7 @@ package struct MessageWriter {
     mutating func append(_ flag: Bool) { fields.append(flag) }
     mutating func append(_ bytes: [UInt8]) { fields.append(bytes) }
     mutating func append(count: Int) { fields.append(count: count) }
+    mutating func append(_ text: String) { fields.append(text.utf8) }
 
     mutating func append(_ secret: SharedSecret) {
         fields.append(UInt64(secret.secret.count))
@@ -105,6 +106,12 @@ package struct MessageReader: ~Copyable {
     mutating func number() throws(WireError) -> UInt64 { try fields.number() }
     mutating func flag() throws(WireError) -> Bool { try fields.flag() }
     mutating func bytes() throws(WireError) -> [UInt8] { try fields.byteString() }
+    mutating func text() throws(WireError) -> String {
+        let bytes = try fields.byteSlice()
+        guard let text = try? UTF8Span(validating: bytes.span) else { throw .malformed }
+        return String(copying: text)
+    }
+
     mutating func count() throws(WireError) -> Int { try fields.count(ofElementsWith: 1) }
 
     mutating func secret() throws(WireError) -> Secret {

@@ -15,10 +15,17 @@ public struct UniqueID: Sendable, Hashable {
     }
 
     /// The id of exactly ``byteCount`` bytes; nil for any other number.
-    public init?(bytes: some Collection<UInt8>) {
+    public init?(bytes: some Collection<UInt8>) { self.init(bytes: Array(bytes)) }
+
+    /// The id of exactly ``byteCount`` bytes. A search makes one for each row, and the generic form takes ten times as long.
+    public init?(bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
-        high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-        low = bytes.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        var words: (high: UInt64, low: UInt64) = (0, 0)
+        for index in 0..<8 {
+            words.high = words.high << 8 | UInt64(bytes[index])
+            words.low = words.low << 8 | UInt64(bytes[8 + index])
+        }
+        (high, low) = words
     }
 
     /// The bytes, most significant first.
