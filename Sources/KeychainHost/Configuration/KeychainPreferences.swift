@@ -10,6 +10,7 @@ internal import TokenKit
 /// and `login` gets new items. Keychain semantics 2.1.
 public struct KeychainPreferences: Sendable {
     public let directories: Directories
+    private let known = KnownSettings()
 
     public init(directories: Directories = .ofUser) {
         self.directories = directories
@@ -109,7 +110,8 @@ extension KeychainPreferences {
     }
 
     func searchList(_ text: PreferencesText?, in domain: PreferencesDomain) -> [String] {
-        text?[.keychain]?.map(directories.path(ofKeychain:)) ?? (domain == .user ? directories.keychainFiles() : [])
+        text?[.keychain]?.map(directories.path(ofKeychain:))
+            ?? (domain == .user ? directories.keychainFiles(known.names(in:)) : [])
     }
 
     func defaultKeychain(_ text: PreferencesText?, in domain: PreferencesDomain) -> String? {
@@ -123,7 +125,7 @@ extension KeychainPreferences {
     }
 
     private func text(of domain: PreferencesDomain) throws(KeychainError) -> PreferencesText? {
-        try file(of: domain).read()
+        try known.text(of: file(of: domain))
     }
 }
 

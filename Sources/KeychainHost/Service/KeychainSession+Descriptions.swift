@@ -9,11 +9,12 @@ extension KeychainSession {
         if kinds.contains(.knownCards) { outcome.found = knownTokens().map { KeychainDescription($0.identity) } }
         guard !kinds.isDisjoint(with: .all) else { return outcome }
         outcome.missing = searchList.missing
+        let standard = defaultKeychain
         for member in searchList.members {
             do throws(KeychainError) {
                 switch member {
                 case let file as LocalKeychain where kinds.contains(.files):
-                    outcome.found.append(description(of: file))
+                    outcome.found.append(description(of: file, besides: standard))
                 case let token as TokenKeychain where kinds.contains(.cards): outcome.add([token], module: nil)
                 case let module as ModuleKeychain where kinds.contains(.moduleTokens):
                     outcome.add(try module.tokens(), module: module.name)
@@ -60,13 +61,16 @@ extension KeychainSession {
     private var modules: [ModuleKeychain] { searchList.members.compactMap { $0 as? ModuleKeychain } }
 
     func details(of file: LocalKeychain) -> KeychainDetails {
-        KeychainDetails(description(of: file), settings: try? file.settings, unlocking: file.unlockingDetails)
+        KeychainDetails(
+            description(of: file, besides: defaultKeychain), settings: try? file.settings,
+            unlocking: file.unlockingDetails)
     }
 
-    private func description(of file: LocalKeychain) -> KeychainDescription {
+    /// - Parameter standard: the default keychain.
+    private func description(of file: LocalKeychain, besides standard: (any Keychain)?) -> KeychainDescription {
         KeychainDescription(
             file.identifier, .file, name: file.name, location: file.path, status: file.status,
-            isDefault: defaultKeychain?.isIdentified(by: file.identifier) ?? false, damage: file.damage)
+            isDefault: standard?.isIdentified(by: file.identifier) ?? false, damage: file.damage)
     }
 }
 

@@ -29,7 +29,8 @@ extension KeychainSession {
         // A card is not searched for the identifier of a file.
         let members = searchList.members.lazy.filter { !identifier.isLocal || !($0 is any CardKeychain) }
         let listed = members.compactMap { $0.part(identifiedBy: identifier) }.first
-        guard let keychain = listed ?? openedKeychains().first(where: { $0.isIdentified(by: identifier) }) else {
+        let opened = listed ?? openedKeychains().first { $0.isIdentified(by: identifier) }
+        guard let keychain = opened ?? defaultKeychain?.part(identifiedBy: identifier) else {
             if !identifier.isLocal, let unread = unreadCards().first { throw unread.error }
             throw .noSuchKeychain(identifier)
         }

@@ -5,18 +5,41 @@ internal import TokenKit
 /// context.
 struct KeychainSession: Sendable {
     let searchList: SearchList
-    /// The keychain of new items that name none.
-    var defaultKeychain: (any Keychain)?
-    var accessGroups = AccessGroups.all
-    var authentication = AuthenticationContext()
+    private let lookForDefaultKeychain: @Sendable () -> (any Keychain)?
+    let accessGroups: AccessGroups
+    let authentication: AuthenticationContext
     /// The roots of chains for searches of trusted certificates.
-    var trustAnchors = TrustAnchors.system
+    let trustAnchors: TrustAnchors
     /// The cards that were read before, whether or not they are inserted now.
-    var knownTokens: @Sendable () -> [KnownToken] = { [] }
+    let knownTokens: @Sendable () -> [KnownToken]
     /// The keychains that the process has opened, whether or not they are in the search list.
-    var openedKeychains: @Sendable () -> [any Keychain] = { [] }
+    let openedKeychains: @Sendable () -> [any Keychain]
     /// The files that the client has named by their paths.
-    var namedKeychains: @Sendable () -> [LocalKeychain] = { [] }
+    let namedKeychains: @Sendable () -> [LocalKeychain]
+
+    /// - Parameters:
+    ///   - defaultKeychain: the keychain of new items that name none.
+    ///   - look: looks for it instead, once it is wanted: most requests are searches, and need no settings for it.
+    init(
+        searchList: SearchList, defaultKeychain: (any Keychain)? = nil,
+        lookingForDefaultKeychain look: (@Sendable () -> (any Keychain)?)? = nil,
+        accessGroups: AccessGroups = .all, authentication: AuthenticationContext = AuthenticationContext(),
+        trustAnchors: TrustAnchors = .system, knownTokens: @escaping @Sendable () -> [KnownToken] = { [] },
+        openedKeychains: @escaping @Sendable () -> [any Keychain] = { [] },
+        namedKeychains: @escaping @Sendable () -> [LocalKeychain] = { [] }
+    ) {
+        self.searchList = searchList
+        lookForDefaultKeychain = look ?? { defaultKeychain }
+        self.accessGroups = accessGroups
+        self.authentication = authentication
+        self.trustAnchors = trustAnchors
+        self.knownTokens = knownTokens
+        self.openedKeychains = openedKeychains
+        self.namedKeychains = namedKeychains
+    }
+
+    /// The keychain of new items that name none, as the settings have it now.
+    var defaultKeychain: (any Keychain)? { lookForDefaultKeychain() }
 }
 
 extension KeychainSession {

@@ -299,8 +299,9 @@ public struct PresentKeychains: Sendable {
         trustAnchors: TrustAnchors = .system
     ) -> KeychainSession {
         KeychainSession(
-            searchList: searchList, defaultKeychain: try? process.defaultKeychain(), accessGroups: accessGroups,
-            authentication: authentication, trustAnchors: trustAnchors, knownTokens: process.knownTokens,
+            searchList: searchList, lookingForDefaultKeychain: { [process] in try? process.defaultKeychain() },
+            accessGroups: accessGroups, authentication: authentication, trustAnchors: trustAnchors,
+            knownTokens: process.knownTokens,
             openedKeychains: process.openedKeychains, namedKeychains: process.namedKeychains)
     }
 }
