@@ -286,6 +286,9 @@ let package = Package(
         .executableTarget(
             name: "SecItemExample", dependencies: ["SecItem", "Security"], path: "Examples/SecItem",
             swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
+        // Searches of a program that runs already, for make bench.
+        .executableTarget(
+            name: "SecItemBenchmark", dependencies: ["SecItem"], path: "Tests/SecItemBenchmark", swiftSettings: test),
         .testTarget(
             name: "SecItemTests",
             dependencies: [
