@@ -1,18 +1,9 @@
+internal import HostAPI
 internal import KeychainModel
 internal import SecureBytes
 internal import SystemCrypto
 
-// The form of keys outside of a keychain: Apple's external representation, PKCS #1 or X9.63. Keychain semantics 1.6 and 4.5.
-/// An item with its data, in a keychain or to be added to one.
-protocol ItemContent: ~Copyable {
-    var itemClass: ItemClass { get }
-    var attributes: Attributes { get }
-    var der: [UInt8]? { get }
-}
-
-extension Item: ItemContent {}
-extension NewItem: ItemContent {}
-
+// The data of items as dictionaries have them. Keychain semantics 1.6 and 4.5.
 extension ItemContent where Self: ~Copyable {
     /// `v_Data`, if it is wanted: the DER of a certificate, the external form of a key, a password; nil without one.
     ///
@@ -21,10 +12,7 @@ extension ItemContent where Self: ~Copyable {
         _ returns: ParsedDictionary.Returns, secret: () throws(KeychainError) -> Secret?
     ) throws(KeychainError) -> ItemValue? {
         guard returns.contains(.data) else { return nil }
-        if itemClass == .certificate { return der.map { .data($0) } }
-        if itemClass == .key, attributes[.keyClass]?.integer == KeyClass.public.rawValue, let der {
-            return (try? PublicKey(spki: der)).map { .data($0.rawRepresentation) }
-        }
+        if hasPublicData { return publicData.map { .data($0) } }
         if let refusal = itemClass.refusalToLeave(attributes) {
             guard returns.isDataAlone else { return nil }
             throw refusal
@@ -32,18 +20,11 @@ extension ItemContent where Self: ~Copyable {
         guard let secret = try secret() else { return nil }
         return .secret(SharedSecret(try externalForm(of: secret)))
     }
+}
 
-    /// The secret in the form in which it leaves the keychain.
-    private func externalForm(of secret: consuming Secret) throws(KeychainError) -> Secret {
-        guard itemClass == .key, attributes[.keyClass]?.integer == KeyClass.private.rawValue, der != nil else {
-            return secret
-        }
-        do throws(CryptoError) {
-            return try PrivateKey(encoded: secret).externalRepresentation()
-        } catch {
-            throw KeychainError(error)
-        }
-    }
+extension FoundItem {
+    /// `v_Data`: as of any item, with the secret that the host has read.
+    var data: ItemValue? { item.hasPublicData ? item.publicData.map { .data($0) } : secret.map { .secret($0) } }
 }
 
 extension NewItem {

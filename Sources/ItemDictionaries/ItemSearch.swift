@@ -1,49 +1,35 @@
 internal import HostAPI
 internal import KeychainModel
-internal import SecureBytes
 internal import SystemCrypto
 
 /// A search: its query, and the wanted parts of the items. Keychain semantics 1.6 and 1.8, "copy".
 struct ItemSearch {
-    let service: any KeychainService
-    let query: Query
-    let returns: ParsedDictionary.Returns
-    /// Whether items are left out for which a person would have to be asked.
-    let leavesOutGuarded: Bool
-    let context: RequestContext
+    private let query: Query
+    private let returns: ParsedDictionary.Returns
+    private let leavesOutGuarded: Bool
 
-    private typealias Described = (FoundItem, data: ItemValue?, provenance: ItemDictionary?)
-
-    func result() throws(KeychainError) -> Outcome<ItemValue?> {
-        let limit = query.limit.count
-        let matches = try matches(of: query)
-        var answer = Outcome<[Described]>([], missing: matches.missing)
-        var provenances = Provenances(service: service, context)
-        try describe(matches.found[...], &provenances, in: &answer)
-        if let limit, matches.found.count == limit, answer.found.count < limit {
-            // Items that are left out do not count: the next matches take their place.
-            let all = try self.matches(of: query.withoutLimit)
-            answer.add(missing: all.missing)
-            try describe(all.found.dropFirst(limit), &provenances, in: &answer)
-        }
-        guard !answer.found.isEmpty else { throw answer.damage ?? notFound(besides: answer.missing) }
-        return Outcome(returns.value(of: answer.found, isArray: limit != 1), missing: answer.missing)
+    init(_ parsed: ParsedDictionary) throws(KeychainError) {
+        query = try parsed.query()
+        returns = parsed.returns
+        leavesOutGuarded = parsed.authenticationUI == .skip
     }
 
-    /// The items that match, at least one. No data are read.
-    ///
-    /// - Throws: `errSecItemNotFound`, with the keychains that could not be searched.
-    private func matches(of query: Query) throws(KeychainError) -> Outcome<[FoundItem]> {
-        let matches: Outcome<[FoundItem]>
-        if query.itemClass == .identity {
-            let result = try service.identities(matching: query, context)
-            matches = Outcome(result.found.map { .identity($0) }, missing: result.missing)
-        } else {
-            let result = try service.items(matching: query, context)
-            matches = Outcome(result.found.map { .item($0) }, missing: result.missing)
+    /// One request in most cases. A person proves presence once for all secrets that it reads.
+    func result(
+        of service: some KeychainService, _ context: RequestContext
+    ) throws(KeychainError) -> Outcome<ItemValue?> {
+        var context = context
+        var request = SearchRequest(
+            query, leavingOutGuarded: leavesOutGuarded, describingKeychains: returns.contains(.provenance))
+        if returns.contains(.data) {
+            request.secrets = returns.isDataAlone ? .all : .extractable
+            request.endsAuthentication = context.authentication == nil
+            context.authentication = context.authentication ?? .next()
         }
-        guard !matches.found.isEmpty else { throw matches.damage ?? notFound(besides: matches.missing) }
-        return matches
+        let answer = try service.searchAll(request, context)
+        guard !answer.found.found.isEmpty else { throw answer.damage ?? notFound(besides: answer.missing) }
+        let value = returns.value(of: answer.found.found, in: answer.found.keychains, isArray: query.limit.count != 1)
+        return Outcome(value, missing: answer.missing)
     }
 
     /// The error for no match. If the query names a known card that is not inserted or cannot be read, it says so (keychain
@@ -55,29 +41,6 @@ struct ItemSearch {
         let isNamed = query.keychains != nil
         let hiding = missing.filter { isNamed || $0.kind != .absentKeychain || $0.place != .file }
         return .notFound("no \(query.itemClass.noun) matches", besides: hiding)
-    }
-
-    /// Appends the wanted parts of each item, up to the limit. Damaged items are left out, and if the query says so, items that
-    /// need a password.
-    private func describe(
-        _ found: ArraySlice<FoundItem>, _ provenances: inout Provenances, in answer: inout Outcome<[Described]>
-    ) throws(KeychainError) {
-        for item in found {
-            if let limit = query.limit.count, answer.found.count == limit { return }
-            do throws(KeychainError) {
-                let data = try item.main.data(returns) { () throws(KeychainError) in
-                    try service.secret(of: item.main.reference, context)?.secret.clone()
-                }
-                let provenance = returns.contains(.provenance) ? provenances.provenance(of: item.main) : nil
-                answer.found.append((item, data, provenance))
-            } catch {
-                switch error.code {
-                case .interactionNotAllowed where leavesOutGuarded: break
-                case .decode: answer.add(missing: [Missing(inFile: provenances.name(of: item.main), error)])
-                default: throw error
-                }
-            }
-        }
     }
 }
 

@@ -13,14 +13,7 @@ extension KeychainService {
         _ query: ItemDictionary, _ context: RequestContext = RequestContext()
     ) throws(KeychainError) -> Outcome<ItemValue?> {
         let parsed = try ParsedDictionary(query, for: .copy)
-        let query = try parsed.query()
-        return try sharingAuthentication(context.completed(by: parsed), among: parsed.returns) {
-            (context) throws(KeychainError) in
-            let search = ItemSearch(
-                service: self, query: query, returns: parsed.returns,
-                leavesOutGuarded: parsed.authenticationUI == .skip, context: context)
-            return try search.result()
-        }
+        return try ItemSearch(parsed).result(of: self, context.completed(by: parsed))
     }
 
     /// Adds an item, as `SecItemAdd` does.
@@ -37,11 +30,12 @@ extension KeychainService {
             // An addition whose answer cannot be given is refused before it is carried out.
             let addition = try ItemAddition(parsed, service: self, context)
             let result = try change([addition.step], context).found
-            guard let found = result.identities.first.map({ .identity($0) }) ?? result.added.first.map(FoundItem.item)
+            guard
+                let found = result.identities.first.map({ FoundItem($0) }) ?? result.added.first.map({ FoundItem($0) })
             else { throw KeychainError(.internal) }
-            var provenances = Provenances(service: self, context)
-            let provenance = parsed.returns.contains(.provenance) ? provenances.provenance(of: found.main) : nil
-            return parsed.returns.value(of: [(found, addition.data, provenance)], isArray: false)
+            let keychain =
+                parsed.returns.contains(.provenance) ? try? keychain(found.item.keychain, context) : nil
+            return parsed.returns.value(of: found, data: addition.data, in: keychain)
         }
     }
 

@@ -1,41 +1,14 @@
+internal import HostAPI
 internal import KeychainModel
-internal import SystemCrypto
 
-/// A find of a search: an item, or the certificate and the key of an identity.
-enum FoundItem: Sendable {
-    case item(Item)
-    case identity(Identity)
-
-    /// The item that gives data, label and keychain.
-    var main: Item {
-        switch self {
-        case .item(let item): item
-        case .identity(let identity): identity.certificate
-        }
-    }
-
-    var reference: PersistentReference {
-        switch self {
-        case .item(let item): item.reference
-        case .identity(let identity): identity.reference
-        }
-    }
-
+extension FoundItem {
     /// An identity has its certificate's attributes, and those that only its key has.
-    var attributes: Attributes {
-        switch self {
-        case .item(let item): item.attributes
-        case .identity(let identity):
-            identity.certificate.attributes.merging(identity.key.attributes) { first, _ in first }
-        }
+    fileprivate var attributes: Attributes {
+        guard let key else { return item.attributes }
+        return item.attributes.merging(key.attributes) { first, _ in first }
     }
 
-    var itemReference: ItemReference {
-        switch self {
-        case .item(let item): .item(item)
-        case .identity(let identity): .identity(identity)
-        }
-    }
+    fileprivate var itemReference: ItemReference { identity.map { .identity($0) } ?? .item(item) }
 }
 
 /// The shapes of keychain semantics 1.6.
@@ -43,23 +16,36 @@ extension ParsedDictionary.Returns {
     /// Whether only data are wanted, so that data which may not leave the keychain are an error.
     var isDataAlone: Bool { self == .data }
 
-    /// The result of the found items; nil where none is wanted.
+    /// The result of a search; nil where none is wanted.
     ///
-    /// - Parameter data: the data of each; nil for an item without data, or whose data may not leave.
-    func value(of found: [(FoundItem, data: ItemValue?, provenance: ItemDictionary?)], isArray: Bool) -> ItemValue? {
+    /// - Parameter keychains: the keychains of the items, for their provenance.
+    func value(of found: [FoundItem], in keychains: [KeychainDetails], isArray: Bool) -> ItemValue? {
         guard !isEmpty else { return nil }
-        let values = found.map { value(of: $0, data: $1, provenance: $2) }
-        return isArray ? .array(values) : values.first
+        func value(of found: FoundItem) -> ItemValue {
+            let data = contains(.data) ? found.data : nil
+            return self.value(
+                of: found, data: data, keychains.first { $0.keychain.identifier == found.item.keychain })
+        }
+        return isArray ? .array(found.map(value)) : found.first.map(value)
     }
 
-    private func value(of found: FoundItem, data: ItemValue?, provenance: ItemDictionary?) -> ItemValue {
+    /// The result of one item; nil where none is wanted.
+    ///
+    /// - Parameters:
+    ///   - data: nil for an item without data, or whose data may not leave.
+    ///   - keychain: the item's keychain, where it is wanted.
+    func value(of found: FoundItem, data: ItemValue?, in keychain: KeychainDetails?) -> ItemValue? {
+        isEmpty ? nil : value(of: found, data: data, keychain)
+    }
+
+    private func value(of found: FoundItem, data: ItemValue?, _ keychain: KeychainDetails?) -> ItemValue {
         switch self {
         case .data: return data ?? .data([])
         case .reference: return .reference(found.itemReference)
         case .persistentReference: return .data(found.reference.encoded())
         default: break
         }
-        var dictionary: ItemDictionary = [:]
+        var dictionary = ItemDictionary(minimumCapacity: contains(.attributes) ? found.item.attributes.count + 5 : 5)
         if contains(.attributes) {
             for (attribute, value) in found.attributes { dictionary[attribute.rawValue] = ItemValue(value) }
             dictionary["class"] = .string(found.reference.itemClass.rawValue)
@@ -67,7 +53,7 @@ extension ParsedDictionary.Returns {
         if contains(.data) { dictionary["v_Data"] = data }
         if contains(.reference) { dictionary["v_Ref"] = .reference(found.itemReference) }
         if contains(.persistentReference) { dictionary["v_PersistentRef"] = .data(found.reference.encoded()) }
-        if let provenance { dictionary["v_Provenance"] = .dictionary(provenance) }
+        if let keychain { dictionary["v_Provenance"] = .dictionary(keychain.provenance(of: found.item)) }
         return .dictionary(dictionary)
     }
 }

@@ -144,7 +144,7 @@ enum MessageSamples {
             .askAhead(of: .reading(of: keychain)), .keychains(.knownCards), .keys(KeyQuery(.cryptokiID([1, 0]))),
             .keys(KeyQuery(.any, in: .knownTokens)), .damage(Query(local)), .storedSecret(of: local),
         ]
-        return requests + cardRequests + hostRequests
+        return try requests + cardRequests + hostRequests + searchRequests()
     }
 
     private static var tokenRequests: [HostRequest] {
@@ -315,6 +315,7 @@ enum MessageSamples {
         return try answers + answersAboutFiles(item, named, missing) + answersAboutKeys(item, missing)
             + answersAboutCards(description, error)
             + [.keychains(Outcome([damaged])), .damage(missing), .damage([])] + hostAnswers
+            + searchAnswers(item, named, missing, description)
     }
 
     private static func answersAboutKeys(_ item: Item, _ missing: [Missing]) -> [HostAnswer] {

@@ -100,6 +100,7 @@ extension HostAnswer: WireValue {
         case .damage(let missing): (32, missing)
         case .hostStatus(let status): (33, status)
         case .journal(let page): (34, page)
+        case .searched(let outcome): (35, outcome)
         }
     }
 
@@ -145,6 +146,7 @@ extension HostAnswer: WireValue {
         case 32: self = try message.read(Self.damage)
         case 33: self = try message.read(Self.hostStatus)
         case 34: self = try message.read(Self.journal)
+        case 35: self = try message.read(Self.searched)
         default: throw .malformed
         }
     }

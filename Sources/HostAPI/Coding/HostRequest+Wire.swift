@@ -61,6 +61,7 @@ extension HostRequest: WireValue {
         case .storedSecret(let item): message.write(case: 52, item)
         case .hostStatus: message.write(case: 53)
         case .journal(let position, let patience): message.write(case: 54, position, patience)
+        case .search(let request): message.write(case: 55, request)
         }
     }
 
@@ -120,6 +121,7 @@ extension HostRequest: WireValue {
         case 52: self = try message.read(Self.storedSecret)
         case 53: self = .hostStatus
         case 54: self = try message.read(Self.journal)
+        case 55: self = try message.read(Self.search)
         default: throw .malformed
         }
     }

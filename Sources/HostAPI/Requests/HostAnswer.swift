@@ -39,4 +39,5 @@ public enum HostAnswer: Sendable, Equatable {
     case damage([Missing])
     case hostStatus(HostStatus)
     case journal(JournalPage)
+    case searched(Outcome<SearchPage>)
 }

@@ -58,6 +58,7 @@ public enum HostRequest: Sendable, Equatable {
     case storedSecret(of: PersistentReference)
     case hostStatus
     case journal(after: UInt64?, waiting: Duration)
+    case search(SearchRequest)
 }
 
 extension KeychainService {
@@ -129,6 +130,7 @@ extension KeychainService {
             case .hostStatus: return .hostStatus(try hostStatus(context))
             case .journal(let position, let patience):
                 return .journal(try journal(after: position, waiting: patience, context))
+            case .search(let request): return .searched(try search(request, context))
             }
             return .done
         } catch {

@@ -119,3 +119,10 @@ public enum CardAdministration: UInt8, Sendable, CaseIterable {
     /// Resets the card, so that it forgets the PIN, whichever program presented it.
     case reset = 4
 }
+
+extension KeychainDetails {
+    /// The keychain's name in searches: the file's, the reader's, or that of a card that is not inserted.
+    package var searchName: String {
+        keychain.kind == .file || keychain.location.isEmpty ? keychain.name : keychain.location
+    }
+}

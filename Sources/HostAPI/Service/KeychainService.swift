@@ -150,6 +150,13 @@ public protocol KeychainService: CardService, HostStateService {
     /// - Throws: as ``items(matching:_:)`` does.
     func identities(matching query: Query, _ context: RequestContext) throws(KeychainError) -> Outcome<[Identity]>
 
+    /// The items or identities that a query finds, with their secrets and keychains where these are wanted: a page of them where the
+    /// secrets are more than one message carries. A person is asked for what reading the secrets needs, for one item after the other.
+    /// Damaged items are left out, and told.
+    ///
+    /// - Throws: as ``items(matching:_:)`` and ``secret(of:_:)`` do.
+    func search(_ request: SearchRequest, _ context: RequestContext) throws(KeychainError) -> Outcome<SearchPage>
+
     /// The way that a search for a query's items would go. Asks no person, and reads no secret.
     ///
     /// - Parameter readsSecrets: whether the data of the items are wanted as well.

@@ -74,6 +74,12 @@ package struct WireService: KeychainService {
         try send(.identities(query), HostAnswer.identities, context)
     }
 
+    package func search(
+        _ request: SearchRequest, _ context: RequestContext
+    ) throws(KeychainError) -> Outcome<SearchPage> {
+        try send(.search(request), HostAnswer.searched, context)
+    }
+
     package func explain(
         _ query: Query, readingSecrets readsSecrets: Bool, _ context: RequestContext
     ) throws(KeychainError) -> Explanation {

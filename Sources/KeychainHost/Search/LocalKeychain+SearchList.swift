@@ -23,7 +23,7 @@ extension LocalKeychain: Keychain {
     public func secret(
         of item: Item, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret? {
-        try secret(of: item.reference, use: use, authentication: authentication)
+        try secret(of: item, for: nil, use: use, authentication: authentication)
     }
 
     public func prepared(

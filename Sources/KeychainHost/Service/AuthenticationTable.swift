@@ -55,6 +55,8 @@ final class AuthenticationTable: Sendable {
         }
     }
 
+    var count: Int { entries.withLock(\.count) }
+
     func endAll() { entries.withLock { $0 = [:] } }
 
     func end(_ number: AuthenticationNumber) { entries.withLock { $0[number] = nil } }

@@ -237,10 +237,7 @@ public final class Host: KeychainService {
     public func items(matching query: Query, _ context: RequestContext) throws(KeychainError) -> Outcome<[Item]> {
         // No card has passwords: readers are not looked into.
         try visit(context, onToken: query.itemClass.isPassword ? false : nil) { visit throws(KeychainError) in
-            var outcome = try visit.session.searchList(for: query).items(matching: query, for: visit.session.client)
-            outcome.add(missing: visit.session.absentKeychains(query))
-            if outcome.found.isEmpty { outcome.add(missing: visit.session.absentCards(query)) }
-            return outcome
+            try visit.session.items(matching: query)
         }
     }
 
@@ -251,13 +248,7 @@ public final class Host: KeychainService {
     public func identities(
         matching query: Query, _ context: RequestContext
     ) throws(KeychainError) -> Outcome<[Identity]> {
-        try visit(context) { visit throws(KeychainError) in
-            let list = visit.session.searchList(for: query)
-            var outcome = try list.identities(matching: query, for: visit.session.client)
-            outcome.add(missing: visit.session.absentKeychains(query))
-            if outcome.found.isEmpty { outcome.add(missing: visit.session.absentCards(query)) }
-            return outcome
-        }
+        try visit(context) { visit throws(KeychainError) in try visit.session.identities(matching: query) }
     }
 
     public func secret(
@@ -269,14 +260,17 @@ public final class Host: KeychainService {
             }
         }
         return try visit(context, onToken: item.tokenID != nil) { visit throws(KeychainError) in
-            let item = try visit.session.item(item)
-            if let refusal = item.itemClass.refusalToLeave(item.attributes) { throw refusal }
-            let use = visit.use("read \(item.itemClass.anyNoun)")
-            let keychain = try visit.session.keychain(of: item)
-            return try journal.noting(.read, item.journalName, of: keychain.name) { () throws(KeychainError) in
-                SharedSecret(
-                    ifAny: try keychain.secret(of: item, use: use, authentication: visit.session.authentication))
-            }
+            try secret(of: visit.session.item(item), in: visit)
+        }
+    }
+
+    /// The secret of an item that was found for the same request.
+    func secret(of item: Item, in visit: Visit) throws(KeychainError) -> SharedSecret? {
+        if let refusal = item.itemClass.refusalToLeave(item.attributes) { throw refusal }
+        let use = visit.use("read \(item.itemClass.anyNoun)")
+        let keychain = try visit.session.keychain(of: item)
+        return try journal.noting(.read, item.journalName, of: keychain.name) { () throws(KeychainError) in
+            SharedSecret(ifAny: try keychain.secret(of: item, use: use, authentication: visit.session.authentication))
         }
     }
 

@@ -80,6 +80,13 @@ extension LocalKeychain {
         authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret? {
         guard let item = try items(matching: Query(reference)).found.first else { throw KeychainError(.itemNotFound) }
+        return try secret(of: item, for: access, use: use, authentication: authentication)
+    }
+
+    /// The secret of an item that was found for the same request, as its access control was then.
+    func secret(
+        of item: Item, for access: AccessQuestion.Use? = nil, use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret? {
         let control = try item.accessControl
         if control?.wantsPasscode == true {
             try confirmPresence(use: use, authentication: authentication)
@@ -89,7 +96,7 @@ extension LocalKeychain {
         try authentication.requirePermission(
             to: access ?? (item.isPrivateKey ? .export : .read), item, in: self)
         let stored = try self.use { opened throws(KeychainError) in
-            try opened.secret(of: reference, leaving: access == nil, isAuthorized: true)
+            try opened.secret(of: item.reference, leaving: access == nil, isAuthorized: true)
         }
         guard control?.wantsApplicationPassword == true else { return stored }
         switch stored {
