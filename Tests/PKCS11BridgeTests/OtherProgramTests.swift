@@ -64,7 +64,7 @@ import TokenKit
         let agreement = MechanismRequest(
             CKM_ECDH1_DERIVE,
             .agreement(kdf: CKD_NULL, sharedInfo: [], publicData: peer.publicKey.rawRepresentation))
-        let wrapped = [UInt8](repeating: 1, count: 256)
+        let wrapped = try key.publicKey.encrypt([UInt8](repeating: 1, count: 16), using: .pkcs1)
         let calls: [(CK_RV, () throws -> Void)] = [
             (CKR_KEY_HANDLE_INVALID, { try cryptoki.signInit(session, rsa, key: own) }),
             (CKR_KEY_HANDLE_INVALID, { try cryptoki.decryptInit(session, rsa, key: own) }),

@@ -6,12 +6,14 @@ internal import TokenKit
 
 /// An item whose use a person decides about.
 package struct AccessItem: Sendable, Hashable {
-    /// A text that no other item has, of any keychain.
+    /// A text that no other item of its place has, now or later.
     package let key: String
     /// The name, for people.
     package let name: String
-    /// The identifier of its card or keychain, whose PIN or password opens it.
+    /// Its card or keychain, whose PIN or password opens it: a text that no other one has, even one that calls itself the same.
     package let place: String
+    /// The item among those of all places.
+    var keyInPlace: String { "\(place) \(key)" }
 
     package init(key: String, name: String, in place: String) {
         (self.key, self.name, self.place) = (key, name, place)
@@ -102,7 +104,7 @@ package final class AccessDecisions: Sendable {
             if isAllowed(subject, use, item) { return }
             let question = question(use, item, purpose, subject)
             let key = Question(
-                asker: subject.lasting.map(Asker.program) ?? .run(subject.run), use: use, item: item.key)
+                asker: subject.lasting.map(Asker.program) ?? .run(subject.run), use: use, item: item.keyInPlace)
             if let denial = denials.withLock({ $0[key] }), denial.duration(to: .now) < denialLasts {
                 throw AccessDecisions.denied(question)
             }
@@ -114,7 +116,7 @@ package final class AccessDecisions: Sendable {
 
     private func isAllowed(_ subject: AccessSubject, _ use: AccessQuestion.Use, _ item: AccessItem) -> Bool {
         if let lasting = subject.lasting, policy.allows(lasting, to: use, item) { return true }
-        return has(subject, any: [.place(item.place), .item(item.key), .use(use, item: item.key)])
+        return has(subject, any: [.place(item.place), .item(item.keyInPlace), .use(use, item: item.keyInPlace)])
     }
 
     private func has(_ subject: AccessSubject, any scopes: [Scope]) -> Bool {
@@ -146,7 +148,7 @@ package final class AccessDecisions: Sendable {
         if let lasting = subject.lasting {
             policy.allow(lasting, to: nil, item)
         } else {
-            grant(.item(item.key), to: subject)
+            grant(.item(item.keyInPlace), to: subject)
         }
     }
 
@@ -187,7 +189,7 @@ package final class AccessDecisions: Sendable {
         if let lasting = subject.lasting {
             policy.allow(lasting, to: question.use, item)
         } else {
-            grant(.use(question.use, item: item.key), to: subject)
+            grant(.use(question.use, item: item.keyInPlace), to: subject)
         }
     }
 

@@ -39,12 +39,12 @@ package final class RememberedAccess: AccessPolicy {
 
     package func allows(_ program: ProgramID, to use: AccessQuestion.Use, _ item: AccessItem) -> Bool {
         state.withLock { state in
-            [use, nil].contains { state.allowed[Key(program: program, use: $0, item: item.key)] != nil }
+            [use, nil].contains { state.allowed[Key(program: program, use: $0, item: item.keyInPlace)] != nil }
         }
     }
 
     package func allow(_ program: ProgramID, to use: AccessQuestion.Use?, _ item: AccessItem) {
-        state.withLock { $0.allowed[Key(program: program, use: use, item: item.key)] = true }
+        state.withLock { $0.allowed[Key(program: program, use: use, item: item.keyInPlace)] = true }
     }
 
     package var hasUnsaved: Bool { state.withLock { $0.allowed.count > 0 } }
@@ -63,12 +63,12 @@ package final class StoredAccess: AccessPolicy {
 
     package func allows(_ program: ProgramID, to use: AccessQuestion.Use, _ item: AccessItem) -> Bool {
         if remembered.allows(program, to: use, item) { return true }
-        guard let keychain = files.unlocked(identifiedBy: item.place) else { return false }
+        guard let keychain = files.unlocked(at: item.place) else { return false }
         return [use, nil].contains { keychain.has(AccessGrant(program, to: $0, item)) }
     }
 
     package func allow(_ program: ProgramID, to use: AccessQuestion.Use?, _ item: AccessItem) {
-        if let keychain = files.unlocked(identifiedBy: item.place),
+        if let keychain = files.unlocked(at: item.place),
             (try? keychain.add(AccessGrant(program, to: use, item))) != nil
         {
             return

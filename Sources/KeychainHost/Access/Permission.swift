@@ -67,11 +67,11 @@ extension AuthenticationContext {
     /// The operation with a person's permission to perform it with a PIN that another client has given.
     ///
     /// - Parameters:
-    ///   - token: the identifier of the key's token.
+    ///   - place: the key's token.
     ///   - name: the token's name, for people.
     /// - Throws: `errSecUserCanceled` where the person refuses; `errSecInteractionNotAllowed` where nobody can be asked.
     func permitted(
-        _ operation: TokenOperation, on token: String, named name: String
+        _ operation: TokenOperation, on place: String, named name: String
     ) throws(KeychainError) -> TokenOperation {
         guard let permission, !permission.isForRequests || prompter.canAsk else {
             throw KeychainError(
@@ -84,12 +84,17 @@ extension AuthenticationContext {
         try permission.require(
             operation.action.use,
             of: AccessItem(
-                key: "\(token) \(operation.key) \(hash)", name: "key \(operation.key) of \(name)", in: token),
+                key: "\(operation.key) \(hash)", name: "key \(operation.key) of \(name)", in: place),
             checking: check)
         var operation = operation
         operation.isPermitted = true
         return operation
     }
+}
+
+extension TokenBackend {
+    /// The name of a token in decisions about programs. Another card that calls itself the same is in another reader.
+    func accessPlace(of token: String) -> String { "\(token) in \(name)" }
 }
 
 // MARK: Keychains in files
@@ -102,9 +107,9 @@ extension AuthenticationContext {
     func hasGiven(for place: String) -> Bool { permission?.hasGiven(for: place) ?? false }
 
     /// Notes that the client's program has made an item, which it may use from now on.
-    func noteCreated(_ item: Item) {
+    func noteCreated(_ item: Item, in keychain: LocalKeychain) {
         guard let permission, item.itemClass.isPassword || item.isPrivateKey || item.isSymmetricKey else { return }
-        permission.noteCreated(AccessItem(item, in: item.keychain.rawValue, named: ""))
+        permission.noteCreated(AccessItem(item, in: keychain))
     }
 
     /// Has a person allow a use of an item that is unlocked. A keychain without a password has nothing that a program of the user could
@@ -115,18 +120,18 @@ extension AuthenticationContext {
         to use: AccessQuestion.Use, _ item: Item, in keychain: LocalKeychain
     ) throws(KeychainError) {
         guard let permission, try keychain.hasPassword else { return }
-        let subject = AccessItem(item, in: keychain.identifier.rawValue, named: keychain.name)
+        let subject = AccessItem(item, in: keychain)
         let asked = permission.isForRequests && !prompter.canAsk ? permission.askingNobody : permission
         try asked.require(use, of: subject, checking: check)
     }
 }
 
 extension AccessItem {
-    /// - Parameter keychain: the keychain's name, for people.
-    fileprivate init(_ item: Item, in place: String, named keychain: String) {
+    fileprivate init(_ item: Item, in keychain: LocalKeychain) {
         let account = item[.account]?.string.map { " of \($0)" } ?? ""
         self.init(
-            key: item.reference.accessKey, name: "\(item.journalName)\(account) in \(keychain)", in: place)
+            key: item.reference.accessKey, name: "\(item.journalName)\(account) in \(keychain.name)",
+            in: keychain.accessPlace)
     }
 }
 

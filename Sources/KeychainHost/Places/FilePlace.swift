@@ -144,7 +144,7 @@ final class FilePlace: HostedPlace {
             return try beginLogin { () throws(KeychainError) in
                 guard let password = authentication.credential(.password) else { return }
                 try keychain.unlock(password: password)
-                authentication.noteGiven(for: keychain.identifier.rawValue)
+                authentication.noteGiven(for: keychain.accessPlace)
             }
         }
         if try beginLoginWithKeptPassword(authentication) { return }

@@ -31,7 +31,7 @@ extension Host {
                 PromptRequest(.newPassword, subject: name), visit.session.authentication.prompter)
             let created = try preferences.create(path, password: chosen)
             keychains.adopt(created)
-            visit.session.authentication.noteGiven(for: created.identifier.rawValue)
+            visit.session.authentication.noteGiven(for: created.accessPlace)
             return visit.session.details(of: created)
         }
     }
@@ -187,7 +187,7 @@ extension Host {
             try visit.ticket.check()
             let restored = try preferences.restore(backup, as: name, password: password)
             keychains.adopt(restored)
-            visit.session.authentication.noteGiven(for: restored.identifier.rawValue)
+            visit.session.authentication.noteGiven(for: restored.accessPlace)
             return visit.session.details(of: restored)
         }
     }

@@ -43,7 +43,7 @@ extension KeychainSession {
             try results.map { (result) throws(KeychainError) in
                 switch result {
                 case .added(let item):
-                    authentication.noteCreated(item)
+                    authentication.noteCreated(item, in: keychain)
                     return ImportedItem(item, isNew: true)
                 case .present(let item):
                     if target.requiresProtection, item.isPrivateKey { try item.checkProtection(target.privateKeys) }

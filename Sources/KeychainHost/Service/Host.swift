@@ -305,7 +305,10 @@ public final class Host: KeychainService {
                 guard error.code == .itemNotFound else { throw error }
                 throw try session.reason(notFoundBy: steps.compactMap(\.query))
             }
-            for result in results { if case .added(let item) = result { session.authentication.noteCreated(item) } }
+            for case .added(let item) in results {
+                guard let keychain = try? session.keychain(of: item) as? LocalKeychain else { continue }
+                session.authentication.noteCreated(item, in: keychain)
+            }
             var outcome = Outcome(ChangeResult(results, of: planned))
             for query in steps.compactMap(\.query) {
                 outcome.add(missing: session.searchList(for: query).missing + session.absentKeychains(query))

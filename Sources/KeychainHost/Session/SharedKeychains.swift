@@ -63,9 +63,9 @@ public final class SharedKeychains: Sendable {
         }
     }
 
-    /// The open keychain of an identifier that is unlocked; nil without one.
-    func unlocked(identifiedBy identifier: String) -> LocalKeychain? {
-        opened.withLock { Array($0.values) }.first { $0.identifier.rawValue == identifier && !$0.isLocked }
+    /// The open keychain of a place that is unlocked; nil without one.
+    func unlocked(at place: String) -> LocalKeychain? {
+        opened.withLock { Array($0.values) }.first { $0.accessPlace == place && !$0.isLocked }
     }
 
     /// Whether a keychain is unlocked, or in use just now. Does not wait.

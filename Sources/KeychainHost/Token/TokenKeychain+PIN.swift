@@ -39,7 +39,7 @@ extension TokenKeychain {
             try slot.verify(pin, lastTry: lastTry, at: insertion)
         }
         if authentication.permission != nil, let identity = try? identity() {
-            authentication.noteGiven(for: identity.id.description)
+            authentication.noteGiven(for: slot.accessPlace(of: identity.id.description))
         }
     }
 

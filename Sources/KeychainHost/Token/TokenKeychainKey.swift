@@ -86,7 +86,7 @@ struct TokenKeychainKey: TokenObjectKey {
                 let notice = pin.origin == .typed ? nil : touch
                 return try slot.perform(operation, presenting: pin, lastTry: lastTry, at: insertion, notice: notice)
             }
-            authentication.noteGiven(for: identity.id.description)
+            authentication.noteGiven(for: slot.accessPlace(of: identity.id.description))
             return result
         }
     }
@@ -108,7 +108,8 @@ struct TokenKeychainKey: TokenObjectKey {
                 case .permissionRequired where authentication.hasOwnPIN: return nil
                 case .permissionRequired where !operation.isPermitted:
                     operation = try authentication.permitted(
-                        operation, on: identity.id.description, named: slot.knownLabel(at: insertion) ?? slot.name)
+                        operation, on: slot.accessPlace(of: identity.id.description),
+                        named: slot.knownLabel(at: insertion) ?? slot.name)
                 default: throw KeychainError(error)
                 }
             }
@@ -132,7 +133,7 @@ extension TokenKeychainKey {
                     // Kept for a card that has forgotten it by then.
                     if pin.origin == .given { authentication.setCredential(pin.secret.clone(), .pin) }
                 }
-                authentication.noteGiven(for: identity.id.description)
+                authentication.noteGiven(for: slot.accessPlace(of: identity.id.description))
             }
         }
         guard !slot.pinRules(at: insertion).isTypedOnToken, !slot.takesTypedPIN(at: insertion) else { return }

@@ -109,8 +109,8 @@ extension LocalKeychain {
                 let key = try token.provenKey(of: binding)
                 let opened = try open(binding, with: key, on: token, use: use, afresh: afresh, authentication)
                 // A card that another program has unlocked makes this one no giver of anything.
-                if authentication.hasGiven(for: binding.tokenID) {
-                    authentication.noteGiven(for: identifier.rawValue)
+                if authentication.hasGiven(for: token.slot.accessPlace(of: binding.tokenID)) {
+                    authentication.noteGiven(for: accessPlace)
                 }
                 return opened
             } catch {

@@ -40,7 +40,7 @@ extension LocalKeychain {
         var failure: KeychainError?
         let given = try attempt(&failure) { () throws(KeychainError) in try keyFromContext(authentication) }
         if let given {
-            authentication.noteGiven(for: identifier.rawValue)
+            authentication.noteGiven(for: accessPlace)
             return given
         }
         // A credential that a program gave is its answer: once it is refused, no person is asked for another.
@@ -68,7 +68,7 @@ extension LocalKeychain {
             timesAsked += 1
             do throws(KeychainError) {
                 let key = try wrappedKey().unwrap(password: password, of: name)
-                authentication.noteGiven(for: identifier.rawValue)
+                authentication.noteGiven(for: accessPlace)
                 return key
             } catch {
                 // A password that a damaged file does not open may still be a PIN.

@@ -26,15 +26,23 @@ public final class LocalKeychain: Sendable {
     /// Whether the file can only be read.
     public let isReadOnly: Bool
 
+    /// The name of this open file in decisions about programs. Whoever can write files can make one with the identifier of another
+    /// keychain, and with a password of his own.
+    let accessPlace: String
+
     let state: KeychainState
     /// Forgets the key when its time is over.
     let timer = LockTimer()
     /// Whether several programs use this value, so that one of them that logs out does not lock it.
     let isShared = Atomic(false)
 
+    /// The number of files that this process has opened.
+    private static let count = Atomic<UInt64>(0)
+
     private init(_ opened: consuming sending KeychainConnection) throws(KeychainError) {
         path = opened.file.path
         identifier = opened.identifier
+        accessPlace = "\(opened.identifier.rawValue) \(LocalKeychain.count.wrappingAdd(1, ordering: .relaxed).newValue)"
         isReadOnly = try opened.isReadOnly
         state = KeychainState(opened, isReadOnly: isReadOnly)
     }

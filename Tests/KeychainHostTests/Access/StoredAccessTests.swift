@@ -27,7 +27,7 @@ import Testing
         policy = StoredAccess(in: files)
         reference = try keychain.add(.genericPassword([.account: "anna", .service: "mail"], secret: .of("s3cret")))
             .reference
-        item = AccessItem(key: reference.accessKey, name: "mail", in: keychain.identifier.rawValue)
+        item = AccessItem(key: reference.accessKey, name: "mail", in: keychain.accessPlace)
     }
 
     private var keychain: LocalKeychain {
@@ -35,11 +35,20 @@ import Testing
     }
 
     /// The decisions of a host that is started later.
-    private func later(unlocking: Bool = true) throws -> StoredAccess {
+    private struct Later {
+        let policy: StoredAccess
+        let keychain: LocalKeychain
+
+        func allows(_ program: ProgramID, to use: AccessQuestion.Use, _ item: AccessItem) -> Bool {
+            policy.allows(program, to: use, AccessItem(key: item.key, name: item.name, in: keychain.accessPlace))
+        }
+    }
+
+    private func later(unlocking: Bool = true) throws -> Later {
         let files = SharedKeychains(forSession: true)
         let keychain = try files.keychain(at: path)
         if unlocking { try keychain.unlock(password: .of("p")) }
-        return StoredAccess(in: files)
+        return Later(policy: StoredAccess(in: files), keychain: keychain)
     }
 
     private func forge(_ sql: String) throws {
@@ -110,11 +119,28 @@ import Testing
     @Test func aRowOfAnotherKeychainAllowsNothing() throws {
         let other = try user.create("other")
         files.adopt(other)
-        let elsewhere = AccessItem(key: item.key, name: "mail", in: other.identifier.rawValue)
+        let elsewhere = AccessItem(key: item.key, name: "mail", in: other.accessPlace)
         policy.allow(program, to: .read, elsewhere)
         try forge("ATTACH '\(other.path)' AS other; INSERT INTO access SELECT * FROM other.access")
         #expect(try rows == 1)
         #expect(try !later().allows(program, to: .read, item))
+    }
+
+    /// Whoever can write files can make one with the identifier and the items of the user's keychain, and knows its password.
+    @Test func aKeychainThatCallsItselfTheSameAllowsNothingInThisOne() throws {
+        let copy = user.folder.path("copy.keychain")
+        try #require(Program.run(["cp", path, copy]).status == 0)
+        let forged = try files.keychain(at: copy)
+        try forged.unlock(password: .of("p"))
+        #expect(try forged.identifier == keychain.identifier && forged.accessPlace != keychain.accessPlace)
+        policy.allow(program, to: .read, AccessItem(key: item.key, name: "mail", in: forged.accessPlace))
+        #expect(!policy.allows(program, to: .read, item))
+        let decisions = AccessDecisions(policy: policy)
+        let asking = AskingProgram(ProcessHandle(getpid()))
+        decisions.noteGiven(for: forged.accessPlace, by: asking)
+        #expect(throws: KeychainError(.interactionNotAllowed)) {
+            try decisions.require(.sign, of: item, by: asking, asking: NoPrompter())
+        }
     }
 
     @Test func theDecisionsAboutAnItemGoWithIt() throws {
@@ -147,7 +173,7 @@ import Testing
             backup, to: user.folder.path("restored.keychain"), password: .of("p"), beside: [keychain.identifier])
         let files = SharedKeychains(forSession: true)
         files.adopt(restored)
-        let there = AccessItem(key: item.key, name: "mail", in: restored.identifier.rawValue)
+        let there = AccessItem(key: item.key, name: "mail", in: restored.accessPlace)
         #expect(StoredAccess(in: files).allows(program, to: .read, there))
         #expect(!StoredAccess(in: files).allows(program, to: .read, item))
     }
@@ -167,6 +193,7 @@ import Testing
         let card = AccessItem(key: "9A", name: "card", in: "piv:1")
         policy.allow(program, to: .sign, card)
         #expect(policy.allows(program, to: .sign, card) && policy.hasUnsaved)
-        #expect(try !later().allows(program, to: .sign, card))
+        let later = try later()
+        #expect(!later.policy.allows(program, to: .sign, card))
     }
 }
