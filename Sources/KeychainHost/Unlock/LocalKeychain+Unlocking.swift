@@ -83,7 +83,11 @@ extension LocalKeychain {
             let byCard = try boundKey(
                 with: authentication.cards, use: use, afresh: afresh,
                 authentication: AuthenticationContext(pin: password, lastTry: authentication.lastTry))
-            if let byCard { return byCard }
+            if let byCard {
+                // The PIN was the program's own answer.
+                authentication.noteGiven(for: accessPlace)
+                return byCard
+            }
             if let failure { throw failure }
         }
     }
