@@ -1,5 +1,5 @@
 internal import COpenSSL
-internal import SecureBytes
+public import SecureBytes
 
 /// OpenSSH's own format of private keys, its file `PROTOCOL.key`.
 ///
@@ -76,20 +76,25 @@ enum OpenSSHPrivateKey {
             // The number is there twice to detect a wrong password.
             throw isDecrypted ? CryptoError(.wrongPassword, "OpenSSH key") : malformed
         }
+        let key = try OpenSSHPrivateKey.key(&rest)
+        _ = try rest.readSSHString()
+        guard rest.count < 256, rest.indices.allSatisfy({ rest[$0] == UInt8($0 + 1) }) else { throw malformed }
+        return key
+    }
+
+    /// Reads the kind of a key and its numbers.
+    @_lifetime(rest: copy rest)
+    fileprivate static func key(_ rest: inout Span<UInt8>) throws(CryptoError) -> PrivateKey {
         let type = text(try rest.readSSHString())
-        let key: PrivateKey
         switch type {
-        case "ssh-ed25519": key = try ed25519(&rest)
-        case "ssh-rsa": key = try rsa(&rest)
+        case "ssh-ed25519": return try ed25519(&rest)
+        case "ssh-rsa": return try rsa(&rest)
         default:
             guard let curve = curves.first(where: { type == "ecdsa-sha2-\($0.value)" })?.key else {
                 throw CryptoError(.unsupported, "OpenSSH key of type '\(DisplayText.escaped(type))'")
             }
-            key = try ec(curve, &rest)
+            return try ec(curve, &rest)
         }
-        _ = try rest.readSSHString()
-        guard rest.count < 256, rest.indices.allSatisfy({ rest[$0] == UInt8($0 + 1) }) else { throw malformed }
-        return key
     }
 
     @_lifetime(rest: copy rest)
@@ -245,6 +250,18 @@ enum OpenSSHPrivateKey {
             output.append(lengthPrefixed: point.span)
             output.appendSSHInteger(scalar.bytes)
         }
+    }
+}
+
+extension PrivateKey {
+    /// A key from its kind and its numbers, as OpenSSH's files and the protocol of agents have them.
+    ///
+    /// - Throws: `malformed`, `invalidKey` for numbers that do not belong together, `unsupported` for another kind of key.
+    public convenience init(openSSHFields fields: borrowing Secret) throws(CryptoError) {
+        var rest = fields.bytes
+        let key = try OpenSSHPrivateKey.key(&rest)
+        guard rest.isEmpty else { throw CryptoError(.malformed, "OpenSSH key") }
+        try self.init(handle: key.handle)
     }
 }
 

@@ -62,6 +62,16 @@ public enum OpenSSHPublicKeys {
 }
 
 extension PublicKey {
+    /// A key in SSH's wire format, as ``openSSH()`` gives it.
+    ///
+    /// - Throws: `malformed`; `unsupported` for other kinds of keys than ``openSSH()`` gives.
+    public init(openSSH blob: [UInt8]) throws(CryptoError) {
+        var rest = blob.span
+        let kind = OpenSSHPrivateKey.text(try rest.readSSHString())
+        try self.init(openSSH: kind, &rest)
+        guard rest.isEmpty else { throw PublicKey.malformedLine }
+    }
+
     /// - Parameter words: the kind, the key in Base64, and the words of a comment.
     fileprivate init(openSSHWords words: [ArraySlice<UInt8>]) throws(CryptoError) {
         guard words.count >= 2 else { throw PublicKey.malformedLine }
