@@ -168,6 +168,10 @@ let package = Package(
                 "SystemCrypto", "Wire",
             ],
             swiftSettings: strict),
+        .target(
+            name: "SSHAgent",
+            dependencies: ["CryptokiNames", "HostAPI", "KeychainModel", "Platform", "SecureBytes", "SystemCrypto"],
+            swiftSettings: strict),
         .target(name: "Wire", swiftSettings: strict),
         // The ends of a connection between a client and the host, for clients in Swift and for the host.
         .target(name: "WireTransport", dependencies: ["Platform", "SecureBytes", "Wire"], swiftSettings: strict),
@@ -175,7 +179,7 @@ let package = Package(
             name: "HostServer",
             dependencies: [
                 "SecureBytes", "CLinux", "HostAPI", "KeychainHost", "KeychainModel", "PKCS11Bridge", "Platform",
-                "TokenKit",
+                "SSHAgent", "TokenKit",
                 "Wire", "WireTransport",
             ],
             swiftSettings: strict),
@@ -190,7 +194,7 @@ let package = Package(
             name: "tokenkitd",
             dependencies: [
                 "CCryptoki", "HostAPI", "HostServer", "KeychainHost", "KeychainModel", "LoginSessions", "PKCS11Bridge",
-                "PKCS11Driver", "Platform", "Prompters", "StandardDrivers", "TokenKit", "Wire",
+                "PKCS11Driver", "Platform", "Prompters", "SSHAgent", "StandardDrivers", "TokenKit", "Wire",
             ],
             exclude: ["systemd"],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
@@ -212,6 +216,12 @@ let package = Package(
             name: "TokenKitTests",
             dependencies: ["CryptokiNames", "SecureBytes", "TokenKit", "TestSupport", "SystemCrypto"],
             swiftSettings: test),
+        .testTarget(
+            name: "SSHAgentTests",
+            dependencies: [
+                "HostAPI", "KeychainHost", "KeychainModel", "Platform", "SecureBytes", "SSHAgent", "SystemCrypto",
+                "TestSupport",
+            ], swiftSettings: test),
         .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: test),
         .testTarget(
             name: "HostServerTests",
@@ -326,7 +336,7 @@ let package = Package(
             dependencies: [
                 "CryptokiNames", "SecureBytes", "HostAPI", "KeychainHost", "KeychainModel", "Platform", "TokenKit",
                 "SystemCrypto",
-                "PIVDriver", "PKCS11Bridge", "PKCS11Driver", "VirtualCard", "Wire",
+                "PIVDriver", "PKCS11Bridge", "PKCS11Driver", "SSHAgent", "VirtualCard", "Wire",
             ],
             path: "Tests/Fuzz/Targets",
             swiftSettings: strict),

@@ -15,18 +15,21 @@ package final class SharedHost: Sendable {
     private let isNeeded: @Sendable () -> Bool
     private let heartbeat = Heartbeat()
     private let clients: ServedClients
+    private let agent: AgentListener?
 
     /// - Parameters:
     ///   - listener: a socket that listens.
+    ///   - agent: serves the programs that know an SSH agent; nil for none.
     ///   - environment: the environment in which clients must agree with this process.
     ///   - clients: counts the clients.
     ///   - isNeeded: whether the host keeps something for its next client. It is asked every second.
     package init(
         listener: Int32, environment: HostEnvironment = .ofProcess, counting clients: ServedClients = ServedClients(),
-        isNeeded: @escaping @Sendable () -> Bool = { false },
+        agent: AgentListener? = nil, isNeeded: @escaping @Sendable () -> Bool = { false },
         _ make: ClientMaker
     ) {
         self.listener = listener
+        self.agent = agent
         self.environment = environment
         self.isNeeded = isNeeded
         self.clients = clients
@@ -55,13 +58,18 @@ package final class SharedHost: Sendable {
             var watched = [
                 pollfd(fd: end, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: pause > 0 ? -1 : listener, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: pause > 0 ? -1 : agent?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
             ]
             watched += pending.watched
             let count = unsafe poll(&watched, nfds_t(watched.count), pause > 0 ? pause : SharedHost.interval)
             if count > 0, watched[0].revents != 0 { break }
-            for (greeting, hello) in pending.advance(watched.dropFirst(2)) { admit(greeting, hello) }
+            for (greeting, hello) in pending.advance(watched.dropFirst(3)) { admit(greeting, hello) }
             if count > 0, watched[1].revents != 0 {
                 accept(&pending)
+                pace.take()
+            }
+            if count > 0, watched[2].revents != 0 {
+                agent?.accept(counting: clients)
                 pace.take()
             }
             if lastLook.duration(to: .now) >= .milliseconds(SharedHost.interval) {
@@ -72,6 +80,7 @@ package final class SharedHost: Sendable {
             if count == 0, idleSince.duration(to: .now) >= patience || !isReachable() { break }
         }
         close(listener)
+        agent?.close()
         isClosed()
         while clients.total > 0 { usleep(100_000) }
         PendingLogouts.wait()

@@ -1,13 +1,21 @@
 internal import CLinux
 internal import Glibc
 
-/// The socket of the session's host: `$XDG_RUNTIME_DIR/tokenkit/host`.
+/// The sockets of the session's host in `$XDG_RUNTIME_DIR/tokenkit`.
 package enum HostSocket {
     private static let folder = "tokenkit"
-    private static let name = "host"
+
+    package enum Name: String {
+        /// For programs that know this host.
+        case host
+        /// For programs that know an SSH agent.
+        case agent = "ssh.sock"
+    }
 
     /// - Parameter runtime: the session's folder.
-    package static func path(in runtime: String) -> String { "\(runtime)/\(folder)/\(name)" }
+    package static func path(in runtime: String, _ name: Name = .host) -> String {
+        "\(runtime)/\(folder)/\(name.rawValue)"
+    }
 
     package enum Failure: Error {
         /// The session has no folder, or it belongs to another user.
@@ -29,7 +37,7 @@ package enum HostSocket {
     /// Makes the socket, and removes one that a dead host has left.
     ///
     /// - Parameter runtime: the session's folder.
-    package static func listen(in runtime: String) throws(Failure) -> Int32 {
+    package static func listen(in runtime: String, _ name: Name = .host) throws(Failure) -> Int32 {
         guard !OwnFile.isAnothers(runtime) else { throw .noFolder(runtime) }
         let folder = "\(runtime)/\(folder)"
         if unsafe mkdir(folder, 0o700) != 0, errno != EEXIST { throw .system("cannot make \(folder)", errno) }
@@ -42,7 +50,7 @@ package enum HostSocket {
         }
         // Of two hosts that start at once, the second waits here, and finds the first one listening.
         guard flock(lock, LOCK_EX) == 0 else { throw .system("cannot lock \(folder)", errno) }
-        let path = path(in: runtime)
+        let path = path(in: runtime, name)
         var address = sockaddr_un()
         guard fill(&address, path) else { throw .system("\(path) is too long", ENAMETOOLONG) }
         guard listener(&address) == .none else { throw .isServed }
@@ -91,12 +99,12 @@ package enum HostSocket {
     }
 
     /// Removes the socket, unless another host listens at it.
-    package static func remove(in runtime: String) {
+    package static func remove(in runtime: String, _ name: Name = .host) {
         let lock = unsafe open("\(runtime)/\(folder)", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard lock >= 0 else { return }
         defer { close(lock) }
-        guard flock(lock, LOCK_EX) == 0, listener(in: runtime) == .none else { return }
-        unsafe unlink(path(in: runtime))
+        guard flock(lock, LOCK_EX) == 0, listener(in: runtime, name) == .none else { return }
+        unsafe unlink(path(in: runtime, name))
     }
 
     /// The listener at a session's socket.
@@ -108,9 +116,9 @@ package enum HostSocket {
         case overloaded
     }
 
-    package static func listener(in runtime: String) -> Listener {
+    package static func listener(in runtime: String, _ name: Name = .host) -> Listener {
         var address = sockaddr_un()
-        return fill(&address, path(in: runtime)) ? listener(&address) : .none
+        return fill(&address, path(in: runtime, name)) ? listener(&address) : .none
     }
 
     /// Connects to the host of a session.

@@ -9,13 +9,14 @@ internal import StandardDrivers
 internal import PKCS11Bridge
 internal import Platform
 internal import Prompters
+internal import SSHAgent
 internal import TokenKit
 internal import Wire
 
 // The host of cards and keychains, for PKCS #11 modules and for programs that ask its face.
 //
 //   tokenkitd            serves the programs of the session, over the socket that the service manager hands in, or else one that
-//                        it makes in $XDG_RUNTIME_DIR/tokenkit
+//                        it makes in $XDG_RUNTIME_DIR/tokenkit; also as an SSH agent, over a second socket there
 //   tokenkitd --session  serves the programs of the session, over the socket there that tokenctl has made, as descriptor 3
 //   tokenkitd --private  serves the one program that started it, over descriptor 3
 //
@@ -66,13 +67,25 @@ func makeClients(_ shared: SharedState?, in process: HostProcess, trace: TraceFi
     FirstAvailablePrompter.standard(at: PromptPlace(process: peer.process, variables: variables))
 }
 
-/// The socket that a service manager has made: sd_listen_fds(3).
-func socketOfServiceManager() -> Int32? {
+/// The sockets that a service manager has made, the host's and the SSH agent's, each under its name in the unit: sd_listen_fds(3).
+func socketsOfServiceManager() -> (host: Int32, agent: Int32?)? {
     guard let process = Environment.variable("LISTEN_PID"), Int32(process) == getpid(),
-        Environment.variable("LISTEN_FDS") == "1"
+        let count = Environment.variable("LISTEN_FDS").flatMap({ Int32($0) }), 1...2 ~= count
     else { return nil }
-    _ = fcntl(handedIn, F_SETFD, FD_CLOEXEC)
-    return handedIn
+    let sockets = handedIn..<handedIn + count
+    for socket in sockets { _ = fcntl(socket, F_SETFD, FD_CLOEXEC) }
+    let names = Environment.variable("LISTEN_FDNAMES")?.split(separator: ":") ?? []
+    let agent = zip(sockets, names).first { $1 == "ssh" }?.0
+    return sockets.first { $0 != agent }.map { ($0, agent) }
+}
+
+/// The socket of the SSH agent, which this process makes and removes. Without one, the host serves all other programs.
+func agentSocket(in runtime: String) -> Int32? {
+    do throws(HostSocket.Failure) { return try HostSocket.listen(in: runtime, .agent) } catch {
+        if case .isServed = error { return nil }
+        writeError("tokenkitd: no SSH agent: \(error.reason)")
+        return nil
+    }
 }
 
 /// Holds the client's connection under the greatest number, which the kernel closes last when the process ends. The client that waits for
@@ -103,27 +116,39 @@ func serveSession(_ socket: (_ runtime: String) -> Int32) {
         shared.files.lock()
         PendingLogouts.wait()
     }
-    let managed = socketOfServiceManager()
+    let managed = socketsOfServiceManager()
     // A service manager keeps what its services write; elsewhere the journal is in memory alone.
     let journal = managed == nil ? Journal() : Journal { line in writeError(line) }
-    let make = makeClients(
-        shared,
-        in: HostProcess(
-            serving: { clients.programs }, sharing: shared.cards, shared.files, journal: journal))
-    if let socket = managed {
-        LoginWatch.start { lockEverything(shared, after: $0) }
-        SharedHost(listener: socket, counting: clients, isNeeded: { shared.isNeeded }, make).serve(
-            end: EndSignal.catch())
-        return
+    let process = HostProcess(
+        serving: { clients.programs }, sharing: shared.cards, shared.files, journal: journal)
+    let make = makeClients(shared, in: process)
+    let agents = AgentClients(sharing: shared, in: process, insertion: watch.insertion) { line in
+        if managed != nil { writeError(line) }
     }
-    guard let runtime = Environment.variable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
-        fail("the session has no folder for sockets (set XDG_RUNTIME_DIR)")
+    let runtime = Environment.variable("XDG_RUNTIME_DIR").flatMap { $0.hasPrefix("/") ? $0 : nil }
+    let isAgentWanted =
+        runtime.map { Environment.variable("SSH_AUTH_SOCK") == HostSocket.path(in: $0, .agent) } ?? false
+    let listener: Int32
+    if let managed {
+        listener = managed.host
+    } else {
+        guard let runtime else { fail("the session has no folder for sockets (set XDG_RUNTIME_DIR)") }
+        listener = socket(runtime)
     }
-    let host = SharedHost(listener: socket(runtime), counting: clients, isNeeded: { shared.isNeeded }, make)
+    let ownAgentSocket = managed?.agent == nil ? runtime.flatMap { agentSocket(in: $0) } : nil
+    let host = SharedHost(
+        listener: listener, counting: clients,
+        agent: (managed?.agent ?? ownAgentSocket).map { AgentListener($0, agents.session) },
+        isNeeded: { shared.isNeeded || agents.agent.isInUse || (isAgentWanted && ownAgentSocket != nil) }, make)
     LoginWatch.start { lockEverything(shared, after: $0) }
-    let file = HostSocket.file(in: runtime)
-    host.serve(end: EndSignal.catch(), isReachable: { file != nil && HostSocket.file(in: runtime) == file }) {
-        HostSocket.remove(in: runtime)
+    let file = runtime.flatMap { HostSocket.file(in: $0) }
+    func isReachable() -> Bool {
+        managed != nil || (file != nil && runtime.flatMap { HostSocket.file(in: $0) } == file)
+    }
+    host.serve(end: EndSignal.catch(), isReachable: isReachable) {
+        guard let runtime else { return }
+        if ownAgentSocket != nil { HostSocket.remove(in: runtime, .agent) }
+        if managed == nil { HostSocket.remove(in: runtime) }
     }
 }
 

@@ -2,6 +2,7 @@ internal import CryptokiNames
 internal import HostAPI
 internal import PIVDriver
 internal import PKCS11Driver
+internal import SSHAgent
 internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
@@ -19,6 +20,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case uri
     case frame, hello, helloAnswer, call, answer, calls
     case hostRequest, hostAnswer, hostQuestion, hostReply, promptAbilities, serviceHello, hostNotice
+    case agentRequest, agentAnswer, agentSession
 
     /// An input that violates a condition.
     public struct Finding: Error, CustomStringConvertible {
@@ -69,6 +71,11 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .promptAbilities: try expectSame(input) { try? PromptAbilities(parsing: $0, lane: $1).message() }
         case .serviceHello: try expect((try? ServiceHello(parsing: input))?.encoded(), ifAny: input)
         case .hostNotice: try expectSame(input) { try? HostNotice(parsing: $0, lane: $1).message() }
+        case .agentRequest: try expect((try? AgentRequest.parse(input.span))?.encoded(), ifAny: input)
+        case .agentAnswer: try expect((try? AgentAnswer(parsing: input.span))?.encoded(), ifAny: input)
+        case .agentSession:
+            guard let answer = AgentMessages(parsing: input).unreadableAnswer else { return }
+            throw Finding(description: "\(self): \(Hex.encode(input)) is answered by \(Hex.encode(answer))")
         }
     }
 

@@ -17,8 +17,8 @@ import Testing
     func isSafeOnItsSeedsAndWhatIsNearThem(target: FuzzTarget) throws {
         for seed in try seeds(of: target) {
             try target.run(seed)
-            // Each input of this target has a host of its own, which takes milliseconds.
-            let step = target == .calls ? 40 : 1
+            // Each input of these targets has a host of its own, which takes milliseconds.
+            let step = [.calls, .agentSession].contains(target) ? 40 : 1
             let all = neighbours(of: seed)
             for index in stride(from: 0, to: all.count, by: step) { try target.run(all[index]) }
         }

@@ -1,0 +1,44 @@
+package import HostAPI
+internal import SecureBytes
+
+/// An SSH agent over the keychains and cards of a host: RFC 9987.
+package final class Agent: Sendable {
+    let added = AddedKeys()
+    let hosted: HostedKeys
+    /// The user's folder `.ssh`; nil for none.
+    let folder: String?
+    /// Takes a line about a refusal. No line has a secret.
+    let log: @Sendable (String) -> Void
+
+    /// - Parameters:
+    ///   - makeHost: makes a host that asks nobody, to find keys.
+    ///   - insertion: tells which card is in a reader, without a connection to it; nil for none, or where it is unknown.
+    ///   - folder: the user's folder `.ssh`; nil for none.
+    package init(
+        _ makeHost: @escaping @Sendable () -> any InProcessHost,
+        insertion: @escaping @Sendable (_ reader: String) -> String? = { _ in nil }, folder: String? = nil,
+        log: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        hosted = HostedKeys(makeHost, insertion: insertion, certificatesIn: folder)
+        (self.folder, self.log) = (folder, log)
+    }
+
+    /// Whether the agent keeps something that the end of the host would lose.
+    package var isInUse: Bool { added.isInUse }
+}
+
+/// The program at the other end of a connection to an agent.
+package struct AgentClient: Sendable {
+    let name: String
+    /// Makes the host that asks the client's person, in the name of its program.
+    let makeHost: @Sendable () -> any InProcessHost
+    /// Reaches the person by the host's own means.
+    let makePrompter: @Sendable () -> any Prompter
+
+    package init(
+        named name: String, _ makeHost: @escaping @Sendable () -> any InProcessHost,
+        asking makePrompter: @escaping @Sendable () -> any Prompter
+    ) {
+        (self.name, self.makeHost, self.makePrompter) = (name, makeHost, makePrompter)
+    }
+}

@@ -1,0 +1,232 @@
+internal import HostAPI
+internal import KeychainModel
+package import SecureBytes
+internal import Synchronization
+internal import SystemCrypto
+
+/// A connection to an agent: answers its requests, one after the other.
+package final class AgentSession: Sendable {
+    private let agent: Agent
+    private let client: AgentClient
+    private let state = Mutex(State())
+
+    private struct State {
+        var binds = SessionBinds()
+        var host: (any InProcessHost)?
+        var hasEnded = false
+    }
+
+    package init(_ agent: Agent, for client: AgentClient) { (self.agent, self.client) = (agent, client) }
+
+    /// Ends the connection. A question that is before a person ends with it.
+    package func end() {
+        let host = state.withLock { state in
+            state.hasEnded = true
+            return state.host.take()
+        }
+        host?.end()
+    }
+
+    /// The host of the client; nil once the connection has ended.
+    private var host: (any InProcessHost)? {
+        state.withLock { state in
+            guard !state.hasEnded else { return nil }
+            if state.host == nil { state.host = client.makeHost() }
+            return state.host
+        }
+    }
+
+    /// The answer to a message, both without the length before them. A request that is malformed or unknown fails.
+    package func answer(_ message: borrowing Secret) -> [UInt8] {
+        guard let request = try? AgentRequest.parse(message.bytes) else {
+            return AgentAnswer.failure.encoded()
+        }
+        return answer(request).encoded()
+    }
+
+    func answer(_ request: AgentRequest) -> AgentAnswer {
+        switch request {
+        case .listIdentities: return .identities(identities())
+        case .sign(let key, let data, let flags):
+            return sign(key, data, flags).map(AgentAnswer.signature) ?? .failure
+        case .extend(let name, let content): return extend(name, content)
+        case .lock(let secret): return state(of: agent.added.lock(secret.secret))
+        case .unlock(let secret): return state(of: agent.added.unlock(secret.secret))
+        case .removeAllOfVersion1: return .success
+        default: return agent.added.isLocked ? .failure : change(request)
+        }
+    }
+
+    private func change(_ request: AgentRequest) -> AgentAnswer {
+        switch request {
+        case .add(let identity, let constraints):
+            guard let key = try? AddedKey(identity, constraints ?? []) else { return refuse("the key cannot be used") }
+            return agent.added.add(key) ? .success : refuse("too many keys were added")
+        case .remove(let key): return state(of: agent.added.remove(key))
+        case .removeAll:
+            agent.added.removeAll()
+            agent.hosted.forget()
+            return .success
+        case .addModule(let path, let pin, let constraints): return unlockCard(path, pin, constraints)
+        case .removeModule(let path, _): return lockCards(path)
+        default: return .failure
+        }
+    }
+
+    private func state(of isDone: Bool) -> AgentAnswer { isDone ? .success : .failure }
+
+    private func refuse(_ reason: String) -> AgentAnswer {
+        log(reason)
+        return .failure
+    }
+
+    private func log(_ reason: String) {
+        agent.log("\(DisplayText.line(client.name)), ssh agent: \(DisplayText.line(reason))")
+    }
+
+    private var binds: SessionBinds { state.withLock { $0.binds } }
+
+    // MARK: Keys
+
+    private func identities() -> [AgentAnswer.Identity] {
+        guard !agent.added.isLocked else { return [] }
+        let binds = binds
+        let added = agent.added.all.filter { $0.destinations.isEmpty || binds.mayList($0.destinations) }
+        var known = Set<[UInt8]>()
+        let all =
+            agent.hosted.all().map { AgentAnswer.Identity($0.blob, comment: $0.comment) }
+            + added.map { AgentAnswer.Identity($0.blob, comment: $0.comment) }
+        return all.filter { known.insert($0.key).inserted }
+    }
+
+    /// - Returns: nil where the key does not sign.
+    private func sign(_ blob: [UInt8], _ data: [UInt8], _ flags: UInt32) -> [UInt8]? {
+        guard !agent.added.isLocked else { return nil }
+        let (binds, signed) = (binds, SignedData(data))
+        // ssh has the key sign for a login with a certificate of it.
+        if case .login(let login) = signed,
+            SSHPublicKey(login.key)?.plain != SSHPublicKey(blob)?.plain || !binds.admit(login)
+        {
+            log("refused a login that is another one than the connection's")
+            return nil
+        }
+        let purpose = Purpose.words(for: signed, binds, KnownHosts(in: agent.folder))
+        if let key = agent.added.all.first(where: { $0.blob == blob }) {
+            return sign(key, data, flags, signed, binds, purpose)
+        }
+        guard let key = agent.hosted.all().first(where: { $0.blob == blob }) else { return nil }
+        return sign(key, data, flags, binds, purpose)
+    }
+
+    private func algorithm(_ kind: KeyKind, _ flags: UInt32) -> (name: String, algorithm: SignatureAlgorithm)? {
+        let algorithm = SSHSignature.algorithm(kind, flags: flags)
+        if algorithm == nil { log("refused a signature with SHA-1, which servers no longer accept") }
+        return algorithm
+    }
+
+    private func sign(
+        _ key: AddedKey, _ data: [UInt8], _ flags: UInt32, _ signed: SignedData, _ binds: SessionBinds,
+        _ purpose: String
+    ) -> [UInt8]? {
+        guard key.destinations.isEmpty || binds.maySign(key.destinations, signed) else {
+            log("refused a signature that the destinations of the key do not allow")
+            return nil
+        }
+        guard let (name, algorithm) = algorithm(key.key.kind, flags) else { return nil }
+        if key.isConfirmed {
+            guard confirm(purpose, with: SSHPublicKey.fingerprint(of: key.blob)) else { return nil }
+        }
+        guard let signature = try? key.key.sign(message: data, using: algorithm) else { return nil }
+        return SSHSignature.encode(signature, by: name, key.key.kind)
+    }
+
+    private func sign(
+        _ key: HostedKey, _ data: [UInt8], _ flags: UInt32, _ binds: SessionBinds, _ purpose: String
+    ) -> [UInt8]? {
+        guard let (name, algorithm) = algorithm(key.kind, flags), let host else { return nil }
+        // A person who has allowed ssh a key for good has not allowed it to each machine that ssh forwards the agent to.
+        if binds.isForwarded, !confirm(purpose, with: String(decoding: key.comment, as: UTF8.self)) { return nil }
+        let request = KeyRequest(.sign(data), .messageSignature(algorithm), with: key.reference)
+        do throws(KeychainError) {
+            let signature = try host.perform(request, RequestContext(purpose: purpose, place: key.place))
+            return SSHSignature.encode(signature.secret.copied(), by: name, key.kind)
+        } catch {
+            // The card has another key in its place by now.
+            if error.failure == .noKey { agent.hosted.forget() }
+            log(error.reason)
+            return nil
+        }
+    }
+
+    /// Asks a person about one use of a key; false where nobody can be asked, and without an answer in time.
+    private func confirm(_ purpose: String, with key: String) -> Bool {
+        let end = QuestionEnd(at: .now + AccessQuestion.standardPatience) { [self] in state.withLock(\.hasEnded) }
+        let prompter = client.makePrompter().givingUp(at: end)
+        let question = "Allow '\(DisplayText.line(client.name))' to \(purpose)?\nKey: \(DisplayText.line(key))"
+        let isAllowed = prompter.canConfirm && (try? prompter.confirm(question)) == true
+        if !isAllowed { log("a person did not allow to \(purpose)") }
+        return isAllowed
+    }
+
+    // MARK: Cards
+
+    /// The names by which a client means the cards of this host: this package's module, by any path.
+    private static let moduleNames = ["tokenkit", "libtokenkit-pkcs11.so"]
+
+    private func isOwnModule(_ path: [UInt8]) -> Bool {
+        let name = String(decoding: path, as: UTF8.self).split(separator: "/").last.map(String.init) ?? ""
+        return AgentSession.moduleNames.contains(name)
+    }
+
+    /// Gives the card its PIN. Without a PIN the host asks for it when it is needed.
+    private func unlockCard(_ path: [UInt8], _ pin: SharedSecret, _ constraints: [KeyConstraint]?) -> AgentAnswer {
+        guard !binds.wasAttempted else { return refuse("refused a PKCS#11 module from another machine") }
+        guard isOwnModule(path) else { return refuse("refused a PKCS#11 module of another maker") }
+        guard constraints?.isEmpty ?? true else { return refuse("the keys of a card cannot have constraints") }
+        guard !pin.secret.isEmpty else { return .success }
+        guard let host, let places = try? host.places(RequestContext(questions: .never)).found else { return .failure }
+        let cards = places.filter { $0.kind == .card && $0.occupancy.hasToken }
+        // A PIN is not tried on a card that it may not belong to.
+        guard let card = cards.first, cards.count == 1 else {
+            return refuse(cards.isEmpty ? "no card is inserted" : "several cards are inserted, and the PIN is for one")
+        }
+        let context = RequestContext(
+            questions: .never, credentials: [RequestContext.Credential(.pin, pin.secret.clone())])
+        do throws(KeychainError) {
+            try host.logIn(to: card.location, forOneUse: false, context)
+            return .success
+        } catch {
+            return refuse(error.reason)
+        }
+    }
+
+    private func lockCards(_ path: [UInt8]) -> AgentAnswer {
+        guard !binds.wasAttempted, isOwnModule(path), let host,
+            let keychains = try? host.keychains(.cards, RequestContext(questions: .never)).found
+        else { return .failure }
+        let context = RequestContext(questions: .never)
+        var isDone = true
+        for keychain in keychains where (try? host.lock(keychain.identifier, context))?.isEmpty != true {
+            isDone = false
+        }
+        return state(of: isDone)
+    }
+
+    // MARK: Extensions
+
+    private static let query = Array("query".utf8)
+    private static let sessionBind = Array("session-bind@openssh.com".utf8)
+
+    private func extend(_ name: [UInt8], _ content: [UInt8]) -> AgentAnswer {
+        switch name {
+        case AgentSession.query:
+            guard content.isEmpty else { return .extensionFailure }
+            var names: [UInt8] = []
+            for name in [AgentSession.query, AgentSession.sessionBind] { names.append(string: name) }
+            return .ofExtension(name: AgentSession.query, content: names)
+        case AgentSession.sessionBind:
+            return state.withLock { $0.binds.bind(content) } ? .success : .failure
+        default: return .extensionFailure
+        }
+    }
+}

@@ -1,0 +1,56 @@
+internal import Glibc
+internal import HostAPI
+internal import HostServer
+internal import KeychainHost
+internal import Platform
+internal import Prompters
+internal import SSHAgent
+internal import StandardDrivers
+internal import TokenKit
+
+/// Makes the SSH agent of the session's host, and its side of each connection.
+struct AgentClients: Sendable {
+    let agent: Agent
+    private let shared: SharedState
+    private let process: HostProcess
+
+    /// - Parameters:
+    ///   - insertion: tells which card is in a reader, without a connection to it.
+    ///   - log: takes a line about a refusal.
+    init(
+        sharing shared: SharedState, in process: HostProcess,
+        insertion: @escaping @Sendable (_ reader: String) -> CardInsertion?, log: @escaping @Sendable (String) -> Void
+    ) {
+        (self.shared, self.process) = (shared, process)
+        agent = Agent(
+            {
+                Host(
+                    forTokensOf: ProcessKeychains(
+                        sharedCards: shared.cards, files: shared.files, drivers: StandardDrivers.all),
+                    prompter: nil, touchPrompter: nil, knownCards: shared.knownCards, in: process)
+            },
+            insertion: { reader in insertion(reader).map { "\($0)" } }, folder: "\(Directories().home)/.ssh", log: log)
+    }
+
+    /// The agent's side of a connection. The program's variables are looked up when a person is to be asked.
+    func session(_ peer: Peer) -> AgentSession {
+        let client = AgentClient(named: peer.program) { [self] in
+            let variables = AgentClients.variables(of: peer)
+            let prompter = prompter(peer, variables)
+            let host = Host(
+                forTokensOf: ProcessKeychains(
+                        sharedCards: shared.cards, files: shared.files, drivers: StandardDrivers.all),
+                prompter: prompter, touchPrompter: prompter, knownCards: shared.knownCards, in: process,
+                for: peer.client)
+            return shared.host(host, for: peer, variables, asks: true, isForRequests: true)
+        } asking: {
+            FirstAvailablePrompter.standard(
+                at: PromptPlace(about: peer.process, variables: AgentClients.variables(of: peer)))
+        }
+        return AgentSession(agent, for: client)
+    }
+
+    private static func variables(of peer: Peer) -> [String: String] {
+        peer.handle.map { ProcessEnvironment.variables(of: $0) } ?? [:]
+    }
+}

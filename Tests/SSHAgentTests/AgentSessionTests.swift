@@ -1,0 +1,242 @@
+import HostAPI
+import KeychainModel
+import SecureBytes
+import Synchronization
+import SystemCrypto
+import TestSupport
+import Testing
+
+@testable import SSHAgent
+
+/// Requests to an agent without cards and keychains, and their answers.
+@Suite struct AgentSessionTests {
+    private let agent = Agent(Samples.emptyHost)
+
+    /// Agrees or declines, and counts the questions.
+    private final class Person: Prompter {
+        let agrees: Bool
+        let questions = Mutex<[String]>([])
+        let canAsk = true
+        let canAskAgain = true
+
+        init(agrees: Bool) { self.agrees = agrees }
+
+        func ask(_ request: PromptRequest) throws(KeychainError) -> Secret { throw KeychainError(.userCanceled) }
+
+        func confirm(_ question: String) throws(KeychainError) -> Bool {
+            questions.withLock { $0.append(question) }
+            return agrees
+        }
+    }
+
+    private func keys(_ session: AgentSession) -> [[UInt8]] {
+        guard case .identities(let identities) = session.answer(.listIdentities) else { return [] }
+        return identities.map(\.key)
+    }
+
+    private func signature(_ session: AgentSession, _ key: [UInt8], _ data: [UInt8], flags: UInt32 = 0) -> [UInt8]? {
+        guard case .signature(let signature) = session.answer(.sign(key: key, data: data, flags: flags)) else {
+            return nil
+        }
+        return signature
+    }
+
+    @Test func anAddedKeySignsUntilItIsRemoved() throws {
+        let session = Samples.session(agent)
+        let (identity, blob) = try Samples.newKey()
+        #expect(!agent.isInUse)
+        #expect(session.answer(.add(identity, nil)) == .success)
+        #expect(agent.isInUse)
+        #expect(keys(session) == [blob])
+        let signed = try #require(signature(session, blob, [1, 2, 3]))
+        #expect(SSHPublicKey(blob)?.verify(signed, of: [1, 2, 3]) == true)
+        // Another connection has the same keys.
+        let other = Samples.session(agent)
+        #expect(other.answer(.add(identity, nil)) == .success)
+        #expect(keys(other) == [blob])
+        #expect(other.answer(.remove(key: [1])) == .failure)
+        #expect(other.answer(.remove(key: blob)) == .success)
+        #expect(signature(session, blob, [1, 2, 3]) == nil)
+        #expect(session.answer(.add(identity, nil)) == .success)
+        #expect(session.answer(.removeAll) == .success)
+        #expect(session.answer(.removeAllOfVersion1) == .success)
+        #expect(keys(session).isEmpty)
+    }
+
+    @Test func numbersThatAreNoKeyAreRefused() throws {
+        let session = Samples.session(agent)
+        let (identity, _) = try Samples.newKey()
+        let (other, _) = try Samples.newKey()
+        #expect(session.answer(.add(Samples.identity, nil)) == .failure)
+        let mixed = NewIdentity(kind: identity.kind, fields: [identity.fields[0], other.fields[1]], comment: [])
+        #expect(session.answer(.add(mixed, nil)) == .failure)
+        let short = try PrivateKey.generate(.rsa(bits: 512))
+        let numbers = try #require(short.publicKey.rsaComponents)
+        let primes = try short.rsaPrimes()
+        let exponent = try short.rsaPrivateExponent().copied()
+        let rsa = NewIdentity(
+            kind: Array("ssh-rsa".utf8),
+            fields: [
+                numbers.modulus, numbers.exponent, exponent, primes.qInv.copied(), primes.p.copied(), primes.q.copied(),
+            ].map { Samples.shared([0] + $0) }, comment: [])
+        #expect(session.answer(.add(rsa, nil)) == .failure)
+        #expect(!agent.isInUse)
+    }
+
+    @Test func rsaSignsWithoutSHA1() throws {
+        let session = Samples.session(agent)
+        let key = try PrivateKey.generate(.rsa(bits: 1024))
+        let numbers = try #require(key.publicKey.rsaComponents)
+        let primes = try key.rsaPrimes()
+        let exponent = try key.rsaPrivateExponent().copied()
+        let fields = [
+            numbers.modulus, numbers.exponent, exponent, primes.qInv.copied(), primes.p.copied(), primes.q.copied(),
+        ]
+        let identity = NewIdentity(
+            kind: Array("ssh-rsa".utf8), fields: fields.map { Samples.shared([0] + $0) }, comment: [])
+        #expect(session.answer(.add(identity, nil)) == .success)
+        let blob = try key.publicKey.openSSH()
+        #expect(signature(session, blob, [1]) == nil)
+        for (flags, name) in [(2, "rsa-sha2-256"), (4, "rsa-sha2-512"), (6, "rsa-sha2-256")] as [(UInt32, String)] {
+            let signed = try #require(signature(session, blob, [1], flags: flags))
+            #expect(signed.dropFirst(4).starts(with: name.utf8))
+            #expect(SSHPublicKey(blob)?.verify(signed, of: [1]) == true)
+        }
+    }
+
+    @Test func aConfirmedKeyAsks() throws {
+        let (identity, blob) = try Samples.newKey()
+        let person = Person(agrees: true)
+        let session = Samples.session(agent, asking: person)
+        #expect(session.answer(.add(identity, [.confirmation])) == .success)
+        #expect(signature(session, blob, Samples.fileSignature(namespace: "git")) != nil)
+        let question = try #require(person.questions.withLock { $0 }.first)
+        #expect(question.hasPrefix("Allow 'ssh' to sign a git commit or tag with ssh (namespace git)?\nKey: SHA256:"))
+        #expect(signature(Samples.session(agent, asking: Person(agrees: false)), blob, [1]) == nil)
+        #expect(signature(Samples.session(agent), blob, [1]) == nil, "nobody can be asked")
+    }
+
+    @Test func aKeyEndsInItsTime() throws {
+        let (identity, blob) = try Samples.newKey()
+        let session = Samples.session(agent)
+        #expect(session.answer(.add(identity, [.lifetime(seconds: 1)])) == .success)
+        #expect(keys(session) == [blob])
+        #expect(eventually { !agent.isInUse })
+        #expect(signature(session, blob, [1]) == nil)
+    }
+
+    @Test func aLoginIsTheConnectionsOwn() throws {
+        let (identity, blob) = try Samples.newKey()
+        let session = Samples.session(agent)
+        #expect(session.answer(.add(identity, nil)) == .success)
+        let host = try PrivateKey.generate(.ed25519)
+        let hostKey = try host.publicKey.openSSH()
+        let bind = Array("session-bind@openssh.com".utf8)
+        #expect(session.answer(.extend(name: bind, content: try Samples.bind(host, session: [1]))) == .success)
+        #expect(signature(session, blob, Samples.login(session: [1], key: blob, hostKey: hostKey)) != nil)
+        #expect(signature(session, blob, Samples.login(session: [2], key: blob, hostKey: hostKey)) == nil)
+        #expect(signature(session, blob, Samples.login(session: [1], key: hostKey, hostKey: hostKey)) == nil)
+        #expect(signature(session, blob, Samples.login(session: [1], key: blob, hostKey: blob)) == nil)
+    }
+
+    @Test func aKeyForOneDestinationSignsNothingElse() throws {
+        let (identity, blob) = try Samples.newKey()
+        let session = Samples.session(agent)
+        let constraint = DestinationConstraint(from: .init(), to: .init(host: [0x61], keys: [.init([1])]))
+        #expect(session.answer(.add(identity, [.destinations([constraint])])) == .success)
+        #expect(keys(session) == [blob])
+        #expect(signature(session, blob, [1]) == nil)
+        #expect(signature(session, blob, Samples.login(session: [1], key: blob)) == nil)
+    }
+
+    // MARK: Lock
+
+    @Test func aLockedAgentHasNoKeys() throws {
+        let session = Samples.session(agent)
+        let (identity, blob) = try Samples.newKey()
+        #expect(session.answer(.add(identity, nil)) == .success)
+        #expect(session.answer(.unlock(Samples.secret("open"))) == .failure)
+        #expect(session.answer(.lock(Samples.secret("open"))) == .success)
+        #expect(session.answer(.lock(Samples.secret("again"))) == .failure)
+        #expect(keys(session).isEmpty)
+        #expect(signature(session, blob, [1]) == nil)
+        for request in [.add(identity, nil), .remove(key: blob), .removeAll] as [AgentRequest] {
+            #expect(session.answer(request) == .failure)
+        }
+        #expect(session.answer(.unlock(Samples.secret("wrong"))) == .failure)
+        #expect(session.answer(.unlock(Samples.secret("open"))) == .success)
+        #expect(keys(session) == [blob])
+    }
+
+    @Test func eachWrongPassphraseTakesLonger() throws {
+        let added = AddedKeys()
+        let (open, wrong) = (Samples.secret("open"), Samples.secret("wrong"))
+        try #require(lock(added, open))
+        let waits = Mutex<[Duration]>([])
+        func unlock(_ passphrase: SharedSecret) -> Bool {
+            added.unlock(passphrase.secret) { time in waits.withLock { $0.append(time) } }
+        }
+        for _ in 1...3 { #expect(!unlock(wrong)) }
+        #expect(unlock(open))
+        #expect(waits.withLock { $0 } == [.milliseconds(100), .milliseconds(200), .milliseconds(300)])
+        #expect(!added.isLocked)
+    }
+
+    private func lock(_ added: AddedKeys, _ passphrase: SharedSecret) -> Bool { added.lock(passphrase.secret) }
+
+    // MARK: Others
+
+    @Test func modulesOfOthersAndOfOtherMachinesAreRefused() throws {
+        let session = Samples.session(agent)
+        let empty = Samples.secret("")
+        let own = Array("/usr/lib/libtokenkit-pkcs11.so".utf8)
+        #expect(session.answer(.addModule(path: own, pin: empty, nil)) == .success)
+        #expect(session.answer(.addModule(path: Array("tokenkit".utf8), pin: empty, nil)) == .success)
+        #expect(session.answer(.addModule(path: own, pin: Samples.secret("1234"), nil)) == .failure, "there is no card")
+        #expect(session.answer(.addModule(path: own, pin: empty, [.confirmation])) == .failure)
+        #expect(session.answer(.addModule(path: Array("/tmp/other.so".utf8), pin: empty, nil)) == .failure)
+        #expect(session.answer(.removeModule(path: own, pin: empty)) == .success)
+        #expect(session.answer(.extend(name: Array("session-bind@openssh.com".utf8), content: [])) == .failure)
+        #expect(session.answer(.addModule(path: own, pin: empty, nil)) == .failure)
+        #expect(session.answer(.removeModule(path: own, pin: empty)) == .failure)
+    }
+
+    @Test func extensionsAreTold() throws {
+        let session = Samples.session(agent)
+        var names: [UInt8] = []
+        for name in ["query", "session-bind@openssh.com"] { names.append(string: name) }
+        let query = Array("query".utf8)
+        #expect(session.answer(.extend(name: query, content: [])) == .ofExtension(name: query, content: names))
+        #expect(session.answer(.extend(name: Array("other@example.com".utf8), content: [1])) == .extensionFailure)
+    }
+
+    @Test func messagesOfNoFormFail() {
+        let session = Samples.session(agent)
+        for message in [[], [200], [13], [11, 0]] as [[UInt8]] {
+            let answer = session.answer(Secret(copying: message.span))
+            #expect(answer == AgentAnswer.failure.encoded())
+        }
+    }
+
+    @Test func certificatesAreReadForTheirKey() throws {
+        let (identity, blob) = try Samples.newKey()
+        var certificate: [UInt8] = []
+        certificate.append(string: "ssh-ed25519-cert-v01@openssh.com")
+        certificate.append(string: [1, 2])
+        certificate.append(string: identity.fields[0].secret.copied())
+        certificate += [UInt8](repeating: 0, count: 8)
+        #expect(SSHPublicKey(certificate)?.plain == blob)
+        #expect(SSHPublicKey(certificate)?.hasCertificate == true)
+        let certified = NewIdentity(
+            kind: Array("ssh-ed25519-cert-v01@openssh.com".utf8),
+            fields: [Samples.shared(certificate)] + identity.fields, comment: [])
+        let session = Samples.session(agent)
+        #expect(session.answer(.add(certified, nil)) == .success)
+        #expect(keys(session) == [certificate])
+        let (other, _) = try Samples.newKey()
+        let mixed = NewIdentity(
+            kind: certified.kind, fields: [Samples.shared(certificate)] + other.fields, comment: [])
+        #expect(session.answer(.add(mixed, nil)) == .failure)
+        #expect(signature(session, certificate, [1]) != nil)
+    }
+}

@@ -1,0 +1,73 @@
+import SystemCrypto
+import Testing
+
+@testable import SSHAgent
+
+/// The words in which a person is told what a signature is for.
+@Suite struct PurposeTests {
+    private let key: PrivateKey
+    private let blob: [UInt8]
+    private let description: String
+
+    init() throws {
+        key = try PrivateKey.generate(.ed25519)
+        blob = try key.publicKey.openSSH()
+        description = "ED25519 " + SSHPublicKey.fingerprint(of: blob)
+    }
+
+    private func words(_ data: [UInt8], _ binds: SessionBinds = SessionBinds(), known: String = "") -> String {
+        Purpose.words(for: SignedData(data), binds, KnownHosts(Array(known.utf8)))
+    }
+
+    private func line(_ names: String) -> String { "\(names) ssh-ed25519 \(Base64.encode(blob)) comment\n" }
+
+    @Test func aLoginNamesUserAndHost() throws {
+        let login = Samples.login(session: [1], user: "git", key: [2], hostKey: blob)
+        #expect(words(login) == "log in with ssh as git at host \(description)")
+        #expect(
+            words(login, known: line("github.com,192.0.2.1")) == "log in with ssh as git at github.com (\(description))"
+        )
+        #expect(words(login, known: line("*.example,[build]:22")).contains(" at [build]:22 ("))
+        for names in ["|1|salt|hash", "@revoked *", "@cert-authority github.com", "#github.com", "*"] {
+            #expect(words(login, known: line(names)) == "log in with ssh as git at host \(description)", "\(names)")
+        }
+        let older = Samples.login(session: [1], user: "git", key: [2])
+        #expect(words(older) == "log in with ssh as git")
+        let binds = ConnectionBinds()
+        #expect(try binds.bind(Samples.bind(key, session: [1])))
+        #expect(words(older, binds.value) == "log in with ssh as git at host \(description)")
+    }
+
+    @Test func aForwardedRequestNamesTheMachine() throws {
+        let binds = ConnectionBinds()
+        #expect(try binds.bind(Samples.bind(key, session: [1], isForwarding: true)))
+        let commit = Samples.fileSignature(namespace: "git")
+        #expect(words(commit) == "sign a git commit or tag with ssh (namespace git)")
+        #expect(words(commit, binds.value, known: line("build7")).hasSuffix(", forwarded from build7"))
+        #expect(words(commit, binds.value).hasSuffix(", forwarded from host \(description)"))
+        let failed = ConnectionBinds()
+        var content = try Samples.bind(key, session: [1], isForwarding: true)
+        content[content.count - 3] ^= 1
+        #expect(!failed.bind(content))
+        #expect(words(commit, failed.value).hasSuffix(", forwarded from an unknown machine"))
+    }
+
+    @Test func otherSignaturesSayWhatTheyAre() {
+        #expect(words(Samples.fileSignature(namespace: "file")) == "sign a file with ssh (namespace file)")
+        #expect(words([]) == "sign data of no known form with ssh")
+        for length in 0..<60 {
+            let login = Samples.login(session: [1], key: [2], hostKey: blob)
+            #expect(SignedData(Array(login.prefix(length))) == .other)
+        }
+    }
+
+    /// Names come from other machines, and stay one short line.
+    @Test func namesCannotLookLikeTheQuestion() {
+        let login = Samples.login(
+            session: [1], user: "jo\nKey: other\u{202E}" + String(repeating: "x", count: 300), key: [2])
+        let words = words(login)
+        #expect(!words.contains("\n"))
+        #expect(!words.unicodeScalars.contains("\u{202E}"))
+        #expect(words.count < 120)
+    }
+}

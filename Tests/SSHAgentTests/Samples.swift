@@ -1,0 +1,118 @@
+import HostAPI
+import KeychainHost
+import Platform
+import SecureBytes
+import SystemCrypto
+
+@testable import SSHAgent
+
+/// Messages and keys of tests.
+enum Samples {
+    static func secret(_ text: String) -> SharedSecret { SharedSecret(Secret(copying: Array(text.utf8).span)) }
+    static func shared(_ bytes: [UInt8]) -> SharedSecret { SharedSecret(Secret(copying: bytes.span)) }
+
+    static let constraints: [KeyConstraint] = [
+        .lifetime(seconds: 60), .confirmation,
+        .destinations([
+            DestinationConstraint(
+                from: .init(), to: .init(user: Array("jo".utf8), host: Array("build".utf8), keys: [.init([1, 2, 3])])),
+            DestinationConstraint(
+                from: .init(host: Array("build".utf8), keys: [.init([1, 2, 3])]),
+                to: .init(host: Array("shop".utf8), keys: [.init([4], isAuthority: true), .init([5])])),
+        ]),
+    ]
+
+    static let identity = NewIdentity(
+        kind: Array("ssh-ed25519".utf8), fields: [shared([1, 2]), shared([3, 4])], comment: Array("key".utf8))
+
+    static let requests: [(String, AgentRequest)] = [
+        ("list", .listIdentities), ("sign", .sign(key: [1, 2], data: [3, 4, 5], flags: SignatureFlags.rsaSHA256)),
+        ("add", .add(identity, nil)), ("addConstrained", .add(identity, constraints)), ("remove", .remove(key: [1])),
+        ("removeAll", .removeAll), ("removeAllOfVersion1", .removeAllOfVersion1),
+        ("addModule", .addModule(path: Array("/lib/m.so".utf8), pin: secret("123456"), nil)),
+        ("addModuleConstrained", .addModule(path: [0x6D], pin: secret(""), [.confirmation])),
+        ("removeModule", .removeModule(path: [0x6D], pin: secret("123456"))), ("lock", .lock(secret("open"))),
+        ("unlock", .unlock(secret("open"))), ("extend", .extend(name: Array("query".utf8), content: [1, 2])),
+    ]
+
+    static let answers: [(String, AgentAnswer)] = [
+        ("failure", .failure), ("success", .success),
+        ("identities", .identities([.init([1, 2], comment: [0x61]), .init([3], comment: [])])),
+        ("signature", .signature([1, 2, 3])), ("extensionFailure", .extensionFailure),
+        ("extension", .ofExtension(name: Array("query".utf8), content: [7])),
+    ]
+
+    // MARK: Logins
+
+    static func login(
+        session: [UInt8], user: String = "jo", key: [UInt8], hostKey: [UInt8]? = nil
+    ) -> [UInt8] {
+        var data: [UInt8] = []
+        data.append(string: session)
+        data.append(50)
+        let method = hostKey == nil ? "publickey" : "publickey-hostbound-v00@openssh.com"
+        for text in [user, "ssh-connection", method] { data.append(string: text) }
+        data.append(1)
+        data.append(string: "ssh-ed25519")
+        data.append(string: key)
+        if let hostKey { data.append(string: hostKey) }
+        return data
+    }
+
+    static func fileSignature(namespace: String) -> [UInt8] {
+        var data = Array("SSHSIG".utf8)
+        data.append(string: namespace)
+        data.append(string: [])
+        data.append(string: "sha512")
+        data.append(string: [UInt8](repeating: 1, count: 64))
+        return data
+    }
+
+    /// The content of a request to bind, signed by the host's key.
+    static func bind(_ key: PrivateKey, session: [UInt8], isForwarding: Bool = false) throws -> [UInt8] {
+        let (name, algorithm) = SSHSignature.algorithms(of: key.kind)[0]
+        let signature = SSHSignature.encode(try key.sign(message: session, using: algorithm), by: name, key.kind)
+        var content: [UInt8] = []
+        content.append(string: try key.publicKey.openSSH())
+        content.append(string: session)
+        content.append(string: signature)
+        content.append(isForwarding ? 1 : 0)
+        return content
+    }
+
+    /// A new Ed25519 key as a client adds it, and its public half.
+    static func newKey() throws -> (identity: NewIdentity, blob: [UInt8]) {
+        let key = try PrivateKey.generate(.ed25519)
+        let point = key.publicKey.rawRepresentation
+        let fields = [shared(point), shared(try key.scalar().copied() + point)]
+        return (
+            NewIdentity(kind: Array("ssh-ed25519".utf8), fields: fields, comment: Array("new".utf8)),
+            try key.publicKey.openSSH()
+        )
+    }
+
+    /// A host without cards and keychains.
+    @Sendable static func emptyHost() -> any InProcessHost {
+        let preferences = KeychainPreferences(
+            directories: Directories(system: "/nonexistent") { ["HOME": "/nonexistent"][$0] })
+        return Host(
+            forTokensOf: ProcessKeychains(preferences, drivers: { _ in [] }, readers: { [] }), prompter: nil,
+            touchPrompter: nil)
+    }
+
+    static func session(_ agent: Agent = Agent(emptyHost), asking prompter: any Prompter = NoPrompter()) -> AgentSession
+    {
+        AgentSession(agent, for: AgentClient(named: "ssh", emptyHost) { prompter })
+    }
+}
+
+/// The binds of a connection, as a reference: `#expect` calls no function that changes a value.
+final class ConnectionBinds {
+    private(set) var value = SessionBinds()
+
+    func bind(_ content: [UInt8]) -> Bool { value.bind(content) }
+    func mayList(_ constraints: [DestinationConstraint]) -> Bool { value.mayList(constraints) }
+    func maySign(_ constraints: [DestinationConstraint], _ data: SignedData) -> Bool {
+        value.maySign(constraints, data)
+    }
+}

@@ -1,0 +1,125 @@
+import SystemCrypto
+import Testing
+
+@testable import SSHAgent
+
+/// The SSH connections that a connection to the agent belongs to, and what keys with constraints may do there.
+@Suite struct SessionBindTests {
+    private let build: PrivateKey
+    private let shop: PrivateKey
+    private let buildKey: [UInt8]
+    private let shopKey: [UInt8]
+
+    init() throws {
+        (build, shop) = (try PrivateKey.generate(.ed25519), try PrivateKey.generate(.ecP256))
+        (buildKey, shopKey) = (try build.publicKey.openSSH(), try shop.publicKey.openSSH())
+    }
+
+    @Test(arguments: [KeyKind.rsa(bits: 2048), .ecP256, .ecP384, .ecP521, .ed25519])
+    func aMachineProvesItsKey(kind: KeyKind) throws {
+        let content = try Samples.bind(PrivateKey.generate(kind), session: [1, 2, 3])
+        let binds = ConnectionBinds()
+        #expect(binds.bind(content))
+        #expect(binds.bind(content) == false, "nothing follows a login")
+        for index in content.indices {
+            let other = ConnectionBinds()
+            var changed = content
+            changed[index] ^= 0x04
+            #expect(!other.bind(changed), "\(index)")
+            #expect(!other.bind(Array(content[..<index])))
+            #expect(other.value.binds.isEmpty)
+        }
+    }
+
+    @Test func aSessionIsOneMachines() throws {
+        let binds = ConnectionBinds()
+        let first = try Samples.bind(build, session: [1], isForwarding: true)
+        #expect(binds.bind(first))
+        #expect(binds.bind(first))
+        #expect(try !binds.bind(Samples.bind(shop, session: [1], isForwarding: true)))
+        #expect(binds.value.binds.count == 1)
+        for number in 2...16 as ClosedRange<UInt8> {
+            #expect(try binds.bind(Samples.bind(shop, session: [number], isForwarding: true)))
+        }
+        #expect(try !binds.bind(Samples.bind(shop, session: [17])))
+        #expect(try !binds.bind(Samples.bind(shop, session: [UInt8](repeating: 0, count: 129))))
+    }
+
+    @Test func anAttemptToForwardCountsWithoutAProof() throws {
+        let binds = ConnectionBinds()
+        var content = try Samples.bind(build, session: [1], isForwarding: true)
+        content[content.count - 3] ^= 1
+        #expect(!binds.bind(content))
+        #expect(binds.value.isForwarded)
+        #expect(binds.value.wasAttempted)
+    }
+
+    @Test func aLoginBelongsToTheLastMachine() throws {
+        func login(_ session: [UInt8], _ hostKey: [UInt8]?) throws -> SignedData.Login {
+            guard case .login(let login) = SignedData(Samples.login(session: session, key: [1], hostKey: hostKey))
+            else {
+                throw MalformedMessage()
+            }
+            return login
+        }
+        let binds = ConnectionBinds()
+        #expect(try binds.value.admit(login([9], nil)))
+        #expect(try binds.bind(Samples.bind(build, session: [1], isForwarding: true)))
+        #expect(try binds.bind(Samples.bind(shop, session: [2])))
+        #expect(try binds.value.admit(login([2], shopKey)))
+        #expect(try !binds.value.admit(login([2], buildKey)))
+        #expect(try !binds.value.admit(login([1], buildKey)))
+        #expect(try !binds.value.admit(login([9], shopKey)))
+        #expect(try !binds.value.admit(login([2], nil)))
+        let local = ConnectionBinds()
+        #expect(try local.bind(Samples.bind(shop, session: [2])))
+        #expect(try local.value.admit(login([2], nil)))
+    }
+
+    @Test func aKeyGoesWhereItMay() throws {
+        let toBuild = DestinationConstraint(
+            from: .init(), to: .init(user: Array("j*".utf8), host: [0x62], keys: [.init(buildKey)]))
+        let onToShop = DestinationConstraint(
+            from: .init(host: [0x62], keys: [.init(buildKey)]), to: .init(host: [0x73], keys: [.init(shopKey)]))
+        func sign(_ session: [UInt8], _ user: String, _ hostKey: [UInt8]) -> SignedData {
+            SignedData(Samples.login(session: session, user: user, key: [1], hostKey: hostKey))
+        }
+        #expect(SessionBinds().mayList([toBuild]))
+        #expect(!SessionBinds().maySign([toBuild], sign([1], "jo", buildKey)))
+
+        let direct = ConnectionBinds()
+        #expect(try direct.bind(Samples.bind(build, session: [1])))
+        #expect(direct.mayList([toBuild]))
+        #expect(direct.maySign([toBuild], sign([1], "jo", buildKey)))
+        #expect(!direct.maySign([toBuild], sign([1], "root", buildKey)))
+        #expect(!direct.maySign([onToShop], sign([1], "jo", buildKey)))
+        #expect(!direct.maySign([toBuild], SignedData(Samples.fileSignature(namespace: "git"))))
+        #expect(!direct.maySign([toBuild], SignedData([1, 2, 3])))
+
+        let forwarded = ConnectionBinds()
+        #expect(try forwarded.bind(Samples.bind(build, session: [1], isForwarding: true)))
+        #expect(!forwarded.mayList([toBuild]), "the key may not be used beyond the machine")
+        #expect(forwarded.mayList([toBuild, onToShop]))
+        #expect(!forwarded.maySign([toBuild, onToShop], sign([1], "jo", buildKey)), "the machine signs in nowhere yet")
+        #expect(try forwarded.bind(Samples.bind(shop, session: [2])))
+        #expect(forwarded.maySign([toBuild, onToShop], sign([2], "root", shopKey)))
+        #expect(!forwarded.maySign([toBuild], sign([2], "root", shopKey)))
+        #expect(!forwarded.maySign([onToShop], sign([2], "root", shopKey)))
+
+        let failed = ConnectionBinds()
+        #expect(!failed.bind([1]))
+        #expect(!failed.mayList([toBuild]))
+        let authority = DestinationConstraint(
+            from: .init(), to: .init(host: [0x62], keys: [.init(buildKey, isAuthority: true)]))
+        #expect(!direct.mayList([authority]))
+    }
+
+    @Test(arguments: [
+        ("jo", "jo", true), ("jo", "j?", true), ("jo", "*", true), ("", "*", true), ("", "", true), ("jo", "", false),
+        ("jo", "j", false), ("jo", "?", false), ("build7.example", "b*7.*e", true), ("aaab", "*a*b", true),
+        ("aaa", "*a*b", false), ("j", "j?", false),
+    ])
+    func patternsAreThoseOfOpenSSH(text: String, pattern: String, matches: Bool) {
+        #expect(Pattern.matches(Array(text.utf8)[...], Array(pattern.utf8)[...]) == matches)
+    }
+}
