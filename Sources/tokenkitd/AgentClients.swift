@@ -39,7 +39,7 @@ struct AgentClients: Sendable {
             let prompter = prompter(peer, variables)
             let host = Host(
                 forTokensOf: ProcessKeychains(
-                        sharedCards: shared.cards, files: shared.files, drivers: StandardDrivers.all),
+                    sharedCards: shared.cards, files: shared.files, drivers: StandardDrivers.all),
                 prompter: prompter, touchPrompter: prompter, knownCards: shared.knownCards, in: process,
                 for: peer.client)
             return shared.host(host, for: peer, variables, asks: true, isForRequests: true)
