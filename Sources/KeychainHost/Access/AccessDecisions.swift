@@ -48,7 +48,7 @@ package final class AccessDecisions: Sendable {
         case run(ProgramRun)
     }
 
-    /// What is allowed to one run of a program.
+    /// A permission of one run of a program, which ends with that.
     private struct Grant: Hashable {
         let run: ProgramRun
         let scope: Scope
@@ -158,7 +158,6 @@ package final class AccessDecisions: Sendable {
         _ use: AccessQuestion.Use, _ item: AccessItem, _ purpose: String?, _ subject: AccessSubject
     ) -> AccessQuestion {
         let identity = subject.identity
-        let isCommand = subject.run != identity.run
         var hasChanged = false
         if let id = identity.id, let path = AccessDecisions.ownPath(of: identity),
             let former = policy.programAllowed(at: path)
@@ -169,9 +168,8 @@ package final class AccessDecisions: Sendable {
             name: identity.name, path: identity.path, script: identity.script, container: identity.container?.words,
             starter: identity.starter)
         return AccessQuestion(
-            use, of: item.name, by: described, for: purpose, offersAlways: isCommand || subject.lasting != nil,
-            hasChanged: hasChanged,
-            patience: patience)
+            use, of: item.name, by: described, for: purpose, offersAlways: subject.mayBeAllowedAlways,
+            hasChanged: hasChanged, patience: patience)
     }
 
     private func take(

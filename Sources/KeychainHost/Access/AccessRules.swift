@@ -9,7 +9,7 @@ package import Platform
 ///
 /// A program is named by the path of a file that only root can change; interpreters are not allowed by their path. A unit is one of the
 /// system's service manager. What a rule leaves out may be anything.
-package struct AccessRules: SettingsText, Sendable {
+package struct AccessRules: ReadSettings, Sendable {
     private struct Rule {
         let path: String
         /// A name or a number.
@@ -18,9 +18,6 @@ package struct AccessRules: SettingsText, Sendable {
     }
 
     private var rules: [Rule] = []
-    let text = ""
-
-    init() {}
 
     /// - Parameter path: where the text is from, for the error.
     /// - Throws: `errSecDecode`, naming the line, for one that is no rule.

@@ -64,4 +64,7 @@ struct AccessSubject {
     let runs: [ProgramRun]
     /// The run that decisions for a time are noted for: its own, or that of the program that started it.
     let run: ProgramRun
+
+    /// Whether a decision can hold for more than one use: for ever, or while the starter of the command runs.
+    var mayBeAllowedAlways: Bool { lasting != nil || run != identity.run }
 }

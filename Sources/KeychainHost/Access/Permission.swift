@@ -130,7 +130,7 @@ extension AccessItem {
     fileprivate init(_ item: Item, in keychain: LocalKeychain) {
         let account = item[.account]?.string.map { " of \($0)" } ?? ""
         self.init(
-            key: item.reference.accessKey, name: "\(item.journalName)\(account) in \(keychain.name)",
+            key: item.reference.hexText, name: "\(item.journalName)\(account) in \(keychain.name)",
             in: keychain.accessPlace)
     }
 }

@@ -4,20 +4,23 @@ internal import Glibc
 internal import Platform
 internal import TokenKit
 
-/// The content of a settings file.
-protocol SettingsText {
-    /// The content of a new file.
-    init()
-
+/// The content of a settings file that is only read.
+protocol ReadSettings {
     /// - Parameter path: where the text is from, for the error.
     init(parsing text: String, of path: String) throws(KeychainError)
+}
+
+/// The content of a settings file that is changed as well.
+protocol SettingsText: ReadSettings {
+    /// The content of a new file.
+    init()
 
     /// The text to write.
     var text: String { get }
 }
 
 /// A file of settings: read whole, and replaced in one step.
-struct PreferencesFile<Text: SettingsText> {
+struct PreferencesFile<Text: ReadSettings> {
     let path: String
 
     /// Whether a new file is readable by every user.
@@ -50,7 +53,7 @@ struct PreferencesFile<Text: SettingsText> {
 
     /// Replaces the file by the result of `body`, under a lock. A reader sees the old file or the new one. An unchanged
     /// text is not written.
-    func change(_ body: (inout Text) throws(KeychainError) -> Void) throws(KeychainError) {
+    func change(_ body: (inout Text) throws(KeychainError) -> Void) throws(KeychainError) where Text: SettingsText {
         try Folder(of: path).make(mode: isForAll ? 0o755 : Folder.mode)
         let lock = try lock()
         defer { close(lock) }

@@ -52,13 +52,10 @@ public final class SharedKeychains: Sendable {
         // They are released outside the lock: the end of their timers may wait.
         var unused: [LocalKeychain] = []
         opened.withLock { opened in
-            for path in Array(opened.keys) {
-                if isKnownUniquelyReferenced(&opened[path]), let keychain = opened[path],
-                    !isForSession || keychain.isLocked
-                {
-                    unused.append(keychain)
-                    opened[path] = nil
-                }
+            for path in Array(opened.keys) where isKnownUniquelyReferenced(&opened[path]) {
+                guard let keychain = opened[path], !isForSession || keychain.isLocked else { continue }
+                unused.append(keychain)
+                opened[path] = nil
             }
         }
     }

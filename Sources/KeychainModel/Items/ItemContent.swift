@@ -1,7 +1,6 @@
 package import SecureBytes
 internal import SystemCrypto
 
-// The form of keys outside of a keychain: Apple's external representation, PKCS #1 or X9.63. Keychain semantics 1.6 and 4.5.
 /// An item with its data, in a keychain or to be added to one.
 package protocol ItemContent: ~Copyable {
     var itemClass: ItemClass { get }
@@ -12,6 +11,7 @@ package protocol ItemContent: ~Copyable {
 extension Item: ItemContent {}
 extension NewItem: ItemContent {}
 
+// The form of keys outside of a keychain: Apple's external representation, PKCS #1 or X9.63. Keychain semantics 1.6 and 4.5.
 extension ItemContent where Self: ~Copyable {
     /// Whether the item's data are no secret: of a certificate and of a public key.
     package var hasPublicData: Bool {

@@ -1,3 +1,5 @@
+internal import SecureBytes
+
 /// A name of an item that programs may keep: it survives updates, restarts, and for a token removal and re-insertion.
 ///
 /// An item that is deleted and added again has a new one (keychain semantics 1.8).
@@ -51,6 +53,9 @@ extension PersistentReference {
         }
         self = parsed
     }
+
+    /// The bytes to keep, in hexadecimal digits.
+    public var hexText: String { Hex.encode(encoded()) }
 
     /// The bytes to keep.
     public func encoded() -> [UInt8] {

@@ -76,7 +76,7 @@ extension KeychainConnection {
             var name = itemClass.anyNoun
             do throws(KeychainError) {
                 let row = try row(numbered: number, of: itemClass)
-                name = "the \(itemClass.noun) v_PersistentRef=\(row.hexReference)"
+                name = "the \(itemClass.noun) v_PersistentRef=\(row.reference.hexText)"
                 guard let sealed = try row.resealed(from: old, to: new, keychain: id) else { continue }
                 let (sql, values) = itemClass.columns.update(sealed, in: row.id)
                 try KeychainError.mapping { () throws(SQLiteError) in try database.run(sql, values) }
@@ -97,19 +97,16 @@ extension KeychainConnection {
 
     // MARK: After the transaction
 
-    /// Removes what the old password opens from the log.
-    ///
-    /// - Returns: the reason why the log still has it; nil if it is empty.
-    package func finishPasswordChange() -> KeychainError? { leftover() }
-
     /// Finishes a change of the password that has replaced the key as well.
     package mutating func finishPasswordChange(_ key: borrowing Secret) -> KeychainError? {
         if self.key != nil { self.key = key.clone() }
         return finishPasswordChange()
     }
 
-    /// Empties the log, or returns the reason why that is not possible.
-    private func leftover() -> KeychainError? {
+    /// Removes what the old password opens from the log.
+    ///
+    /// - Returns: the reason why the log still has it; nil if it is empty.
+    package func finishPasswordChange() -> KeychainError? {
         do throws(KeychainError) {
             let isEmptied = try database.waiting(atMost: 2000, instead: Self.busyTimeout) { () throws(KeychainError) in
                 try KeychainError.mapping { () throws(SQLiteError) in try database.truncateLog() }

@@ -221,7 +221,7 @@ package struct KeychainConnection: ~Copyable {
         for row in found {
             try KeychainError.mapping { () throws(SQLiteError) in
                 try database.run(delete, [.blob(row.id.bytes)])
-                try AccessTable.remove(PersistentReference(row.itemClass, .local(row.id)), from: database)
+                try AccessTable.remove(row.reference, from: database)
             }
             try note(.delete, row)
         }

@@ -1,10 +1,9 @@
 package import KeychainModel
-internal import SecureBytes
 internal import SystemCrypto
 
 /// A decision that holds for ever: a program may use an item.
 package struct AccessGrant: Sendable, Hashable {
-    /// The item, as ``PersistentReference/accessKey`` names it.
+    /// The item, by ``PersistentReference/hexText``.
     let item: String
     /// The number of the use; 0 for all.
     let use: Int64
@@ -14,11 +13,6 @@ package struct AccessGrant: Sendable, Hashable {
     package init(item: String, use: Int64, program: [UInt8]) {
         (self.item, self.use, self.program) = (item, use, program)
     }
-}
-
-extension PersistentReference {
-    /// The name of the item in decisions.
-    package var accessKey: String { Hex.encode(encoded()) }
 }
 
 // The rows of the table `access`. Each has a seal under the keychain's key, so that a row that somebody else has written or moved allows
@@ -87,7 +81,7 @@ enum AccessTable {
     /// Removes the decisions about an item, or all.
     static func remove(_ item: PersistentReference?, from database: borrowing Database) throws(SQLiteError) {
         if let item {
-            try database.run("DELETE FROM access WHERE item = ?", [.text(item.accessKey)])
+            try database.run("DELETE FROM access WHERE item = ?", [.text(item.hexText)])
         } else {
             try database.run("DELETE FROM access")
         }

@@ -67,7 +67,7 @@ extension KeychainConnection {
 
     /// Records an event in the current transaction.
     func note(_ kind: KeychainEvent.Kind, _ row: ItemRow? = nil) throws(KeychainError) {
-        let item = row.map { PersistentReference($0.itemClass, .local($0.id)) }
+        let item = row?.reference
         try KeychainError.mapping { () throws(SQLiteError) in try ChangeJournal.append(kind, item, to: database) }
     }
 }

@@ -20,7 +20,7 @@ package struct ItemRow {
     func item(in keychain: KeychainIdentifier) -> Item {
         Item(
             itemClass, attributes: attributes, keychain: keychain,
-            reference: PersistentReference(itemClass, .local(id)), der: der)
+            reference: reference, der: der)
     }
 
     /// Seals `secret`, or its absence, to this row: it opens in no other keychain, under no other id, and with no other
@@ -138,12 +138,12 @@ package struct ItemRow {
         return KeychainError(
             .decode, "the \(itemClass.noun) has been altered since it was stored\(column)",
             remedy:
-                "restore the keychain from a backup, or delete it with 'tokenctl item -D v_PersistentRef=\(hexReference)' and add it anew"
+                "restore the keychain from a backup, or delete it with 'tokenctl item -D v_PersistentRef=\(reference.hexText)' and add it anew"
         )
     }
 
-    /// Its persistent reference, as `v_PersistentRef` of the command takes it.
-    var hexReference: String { Hex.encode(PersistentReference(itemClass, .local(id)).encoded()) }
+    /// Its persistent reference.
+    var reference: PersistentReference { PersistentReference(itemClass, .local(id)) }
 
     private func associatedData(
         _ keychain: UniqueID, _ version: SealVersion, hasSecret: Bool = true

@@ -145,7 +145,7 @@ struct ItemObjects {
         content: [UInt8] = [], isPrivate: Bool = false, sensitive: Set<CK_ATTRIBUTE_TYPE> = [],
         secret: Set<CK_ATTRIBUTE_TYPE> = [], publicKey: PublicKey? = nil, mechanisms: KeyMechanisms = KeyMechanisms()
     ) -> CryptokiObject {
-        let name = item.reference.objectName ?? Hex.encode(item.reference.encoded())
+        let name = item.reference.objectName ?? item.reference.hexText
         let common = ObjectAttributes.storage(
             objectClass, label: names.label(of: item), uniqueID: "\(name)/\(objectClass)", isPrivate: isPrivate,
             isModifiable: !item.isOnToken)

@@ -55,7 +55,7 @@ enum SignedData: Equatable {
         }
         var rest = data.extracting(magic.count...)
         let namespace = try rest.readBytes()
-        // What is reserved, the hash function, and the digest.
+        // A reserved field, the name of the hash function and the digest follow.
         for _ in 0..<3 { _ = try rest.readString() }
         try rest.finish()
         return namespace

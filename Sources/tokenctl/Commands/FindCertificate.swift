@@ -134,7 +134,7 @@ struct CertificateRow: Row {
         sha1 = (try? Hex.encode(certificate.fingerprint(.sha1))) ?? ""
         sha256 = (try? Hex.encode(certificate.fingerprint(.sha256))) ?? ""
         token = item.reference.tokenID
-        reference = Hex.encode(item.reference.encoded())
+        reference = item.reference.hexText
         self.uri = uri?.description
     }
 

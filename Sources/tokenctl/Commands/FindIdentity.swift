@@ -231,7 +231,7 @@ struct FindIdentity: ParsableCommand {
             certificateKeychain: session.keychainName(of: identity.certificate),
             keyKeychain: session.keychainName(of: identity.key), key: identity.key.objectName,
             notAfter: certificate.notAfterText, isValid: isValid,
-            reference: Hex.encode(identity.reference.encoded()), uri: uris.uri(of: identity)?.description,
+            reference: identity.reference.hexText, uri: uris.uri(of: identity)?.description,
             fault: isValid ? nil : fault)
     }
 }

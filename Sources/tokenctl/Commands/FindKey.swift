@@ -64,7 +64,7 @@ struct FindKey: ParsableCommand, AttributeCommand {
             key: item.keyDescription,
             abilities: abilities.filter { item[$0.0]?.isTrue == true && item.canEver($0.0) }.map(\.1),
             applicationLabel: Hex.encode(item[.applicationLabel]?.bytes ?? []), token: item.reference.tokenID,
-            reference: Hex.encode(item.reference.encoded()), uri: uri?.description)
+            reference: item.reference.hexText, uri: uri?.description)
     }
 }
 

@@ -56,7 +56,7 @@ struct ImportOutcome {
     /// Warns of private keys that can still be exported in spite of -x, because they were there already.
     func warnOfExtractableKeys() {
         for key in existing where key.isPrivateKey && key[.isExtractable]?.isTrue != false {
-            let reference = Hex.encode(key.reference.encoded())
+            let reference = key.reference.hexText
             Warnings.show(
                 "warning: the key '\(key.label ?? "")' was there already and can still be exported "
                     + "(use 'tokenctl item -u extr=0 v_PersistentRef=\(reference)')")

@@ -304,7 +304,7 @@ enum ItemArguments {
         case .number(let number): String(number)
         case .bool(let flag): flag ? "1" : "0"
         case .date(let seconds): Clock.text(seconds)
-        case .reference(.item(let item)): "0x" + Hex.encode(item.reference.encoded())
+        case .reference(.item(let item)): "0x" + item.reference.hexText
         case .array, .dictionary, .reference, .secret, .null: nil
         }
     }

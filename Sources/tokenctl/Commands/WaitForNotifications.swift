@@ -42,7 +42,7 @@ struct WaitForNotifications: ParsableCommand {
     private static func line(_ event: KeychainEvent) -> Line {
         Line(
             event: event.kind.name, keychain: event.keychain?.rawValue, location: event.location,
-            itemClass: event.item?.itemClass.rawValue, item: event.item.map { Hex.encode($0.encoded()) },
+            itemClass: event.item?.itemClass.rawValue, item: event.item.map { $0.hexText },
             process: event.process)
     }
 }

@@ -39,7 +39,7 @@ enum ItemText {
             itemClass = item.itemClass.rawValue
             attributes = Dictionary(
                 uniqueKeysWithValues: item.attributes.map { ($0.key.rawValue, ItemText.plain($0.value)) })
-            reference = Hex.encode(item.reference.encoded())
+            reference = item.reference.hexText
             self.uri = uri?.description
         }
 

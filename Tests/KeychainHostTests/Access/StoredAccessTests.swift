@@ -27,7 +27,7 @@ import Testing
         policy = StoredAccess(in: files)
         reference = try keychain.add(.genericPassword([.account: "anna", .service: "mail"], secret: .of("s3cret")))
             .reference
-        item = AccessItem(key: reference.accessKey, name: "mail", in: keychain.accessPlace)
+        item = AccessItem(key: reference.hexText, name: "mail", in: keychain.accessPlace)
     }
 
     private var keychain: LocalKeychain {
