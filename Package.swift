@@ -202,7 +202,8 @@ let package = Package(
             name: "tokenctl",
             dependencies: [
                 "SecureBytes", "TokenKit", "SystemCrypto", "PKCS11Driver", "VirtualCard", "HostAPI", "CryptokiNames",
-                "HostConnection", "ItemDictionaries", "KeychainModel", "Platform", "Prompters", argumentParser,
+                "HostConnection", "ItemDictionaries", "KeychainModel", "Platform", "Prompters", "SSHAgent",
+                argumentParser,
             ],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
 

@@ -35,7 +35,10 @@ public enum HostConnection {
     ///
     /// - Throws: `errSecNotAvailable` where it cannot be started, or does not serve this program.
     package static func startSession() throws(KeychainError) {
-        let start = SessionStart(environment: ClientEnvironment.variables.filter(HostVariables.includes))
+        // A host that is the SSH agent of the session stays for programs that cannot start it.
+        let agent = Array("SSH_AUTH_SOCK=".utf8)
+        let start = SessionStart(
+            environment: ClientEnvironment.variables.filter { HostVariables.includes($0) || $0.starts(with: agent) })
         try client(ofSession: start, nil).connect()
     }
 

@@ -124,10 +124,10 @@ package enum HostSocket {
     /// Connects to the host of a session.
     ///
     /// - Returns: nil where no host of this user serves there, or it is overloaded.
-    package static func connect(in runtime: String) -> Int32? {
+    package static func connect(in runtime: String, _ name: Name = .host) -> Int32? {
         var address = sockaddr_un()
         guard !OwnFile.isAnothers(runtime), !OwnFile.isAnothers("\(runtime)/\(folder)"),
-            fill(&address, path(in: runtime)),
+            fill(&address, path(in: runtime, name)),
             let connected = connected(&address)
         else { return nil }
         // The programs' side blocks, and waits by poll.

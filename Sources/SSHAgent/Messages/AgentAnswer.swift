@@ -74,4 +74,7 @@ package enum AgentAnswer: Sendable, Equatable {
         }
         try rest.finish()
     }
+
+    /// The fingerprint of a key, as OpenSSH shows it.
+    package static func fingerprint(of key: [UInt8]) -> String { SSHPublicKey.fingerprint(of: key) }
 }

@@ -79,7 +79,7 @@ struct Host: ParsableCommand {
 
 /// The session that a host serves, by its folder for sockets.
 struct HostSession {
-    private let runtime: String
+    let runtime: String
 
     /// - Throws: ``CommandError`` where the session has no folder for sockets.
     init() throws(CommandError) {

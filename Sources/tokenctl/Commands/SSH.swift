@@ -1,0 +1,210 @@
+internal import ArgumentParser
+internal import FoundationEssentials
+internal import Glibc
+internal import HostConnection
+internal import KeychainModel
+internal import Platform
+internal import SSHAgent
+internal import SecureBytes
+internal import SystemCrypto
+
+struct SSH: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ssh", abstract: "Use the session's host as an SSH agent.",
+        discussion: """
+            ssh, git and other programs use the agent that SSH_AUTH_SOCK names in their environment. The host's has the keys of all cards \
+            and keychains, and those that 'ssh-add' adds. It asks for a PIN when a key needs one.
+            """,
+        subcommands: [Status.self, Keys.self, Enable.self], defaultSubcommand: Status.self)
+
+    private static let variable = "SSH_AUTH_SOCK"
+
+    /// The line by which a shell has its programs use the agent.
+    private static let line = "export \(variable)=\"$XDG_RUNTIME_DIR/tokenkit/ssh.sock\""
+
+    // MARK: Status
+
+    struct Status: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "status",
+            abstract: "Show whether it serves this session, and whether this shell's programs use it.")
+
+        @OptionGroup var output: OutputOptions
+
+        private struct State: Encodable {
+            let socket: String
+            let isServed: Bool
+            /// The agent of this shell's programs; nil for none.
+            let chosenSocket: String?
+            let isChosen: Bool
+        }
+
+        func run() throws {
+            let session = try HostSession()
+            let path = HostSocket.path(in: session.runtime, .agent)
+            let listener = HostSocket.listener(in: session.runtime, .agent)
+            let chosen = Environment.variable(SSH.variable).flatMap { $0.isEmpty ? nil : $0 }
+            guard !output.json else {
+                return try Listing.showJSON(
+                    State(
+                        socket: path, isServed: listener != .none, chosenSocket: chosen, isChosen: chosen == path))
+            }
+            StandardOutput.line(
+                listener == .none
+                    ? "No SSH agent of the host serves this session. 'tokenctl host start' starts it."
+                    : "The host serves this session as an SSH agent at \(DisplayText.line(path)).")
+            switch chosen {
+            case path: StandardOutput.line("Programs of this shell use it.")
+            case let other?:
+                StandardOutput.line(
+                    "Programs of this shell do not use it: \(SSH.variable) names \(DisplayText.line(other)).")
+            case nil: StandardOutput.line("Programs of this shell do not use it: \(SSH.variable) is not set.")
+            }
+            if chosen != path { StandardOutput.line("'tokenctl ssh enable' tells how they do.") }
+        }
+    }
+
+    // MARK: Keys
+
+    struct Keys: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "keys", abstract: "Print the public keys that ssh can use, as lines of authorized_keys.",
+            discussion: "No PIN is asked for. Certificates of keys are left out: 'ssh-add -L' prints them too.")
+
+        @OptionGroup var output: OutputOptions
+
+        private struct Key: Encodable {
+            let line: String
+            let comment: String
+            let fingerprint: String
+        }
+
+        func run() throws {
+            let session = try HostSession()
+            if session.listener == .none {
+                do throws(KeychainError) { try HostConnection.startSession() } catch {
+                    throw CommandError("there is no SSH agent", error.reason)
+                }
+            }
+            let identities = try SSH.identities(in: session)
+            let keys = try identities.compactMap { identity -> Key? in
+                guard let key = try? PublicKey(openSSH: identity.key) else { return nil }
+                let comment = String(decoding: identity.comment, as: UTF8.self)
+                return Key(
+                    line: String(try OpenSSHPublicKeys.line(key, comment: comment).dropLast()), comment: comment,
+                    fingerprint: AgentAnswer.fingerprint(of: identity.key))
+            }
+            guard !keys.isEmpty else {
+                throw KeychainError(.itemNotFound, "there is no key that ssh can use", remedy: "insert a card")
+            }
+            guard !output.json else { return try Listing.showJSON(keys) }
+            for key in keys { StandardOutput.line(key.line) }
+        }
+    }
+
+    /// The keys of the agent of a session.
+    ///
+    /// - Throws: ``CommandError`` where none serves, or it does not answer.
+    private static func identities(in session: HostSession) throws -> [AgentAnswer.Identity] {
+        let path = HostSocket.path(in: session.runtime, .agent)
+        var connected = HostSocket.connect(in: session.runtime, .agent)
+        // A host that has just been started makes this socket after its own.
+        for _ in 0..<100 where connected == nil {
+            usleep(20_000)
+            connected = HostSocket.connect(in: session.runtime, .agent)
+        }
+        guard let socket = connected else {
+            throw CommandError("there is no SSH agent", "nothing listens at \(path)", advice: "tokenctl ssh status")
+        }
+        defer { close(socket) }
+        let request = AgentRequest.listIdentities.encoded()
+        let message = UInt32(clamping: request.count).bigEndianBytes + request
+        do {
+            try Descriptor.send(message.span, to: socket)
+            let length = Int(UInt32(bigEndianBytes: try read(4, from: socket)))
+            guard length <= AgentRequest.maximumLength else { throw MalformedMessage() }
+            let answer = try read(length, from: socket)
+            guard case .identities(let identities) = try AgentAnswer(parsing: answer.span) else {
+                throw MalformedMessage()
+            }
+            return identities
+        } catch {
+            throw CommandError("the SSH agent does not answer", "it ended the connection, or sent something else")
+        }
+    }
+
+    private static func read(_ count: Int, from socket: Int32) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            var part = [UInt8](repeating: 0, count: count - bytes.count)
+            let length = unsafe part.withUnsafeMutableBytes { unsafe recv(socket, $0.baseAddress, $0.count, 0) }
+            if length < 0, errno == EINTR { continue }
+            guard length > 0 else { throw MalformedMessage() }
+            bytes += part.prefix(length)
+        }
+        return bytes
+    }
+
+    // MARK: Enable
+
+    struct Enable: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "enable", abstract: "Have the programs of the session use it.",
+            discussion: """
+                Writes a file of environment.d(5), from which systemd sets \(SSH.variable) for the programs of the next session, and prints \
+                what else there is to do. To undo it, remove the file.
+                """)
+
+        @Flag(help: "Write nothing, and print what would be written.")
+        var dryRun = false
+
+        @OptionGroup var output: OutputOptions
+
+        private struct Change: Encodable {
+            let file: String
+            let content: String
+            let isWritten: Bool
+            /// What a shell's start has to have.
+            let shellLine: String
+            /// What starts the agent.
+            let command: String
+        }
+
+        func run() throws {
+            let folder = "\(Directories().userConfiguration)/environment.d"
+            let file = "\(folder)/50-tokenkit-ssh.conf"
+            let text = "\(SSH.variable)=${XDG_RUNTIME_DIR}/tokenkit/ssh.sock\n"
+            let hasSystemd = unsafe access("/run/systemd/system", F_OK) == 0
+            let command =
+                hasSystemd
+                ? "systemctl --user enable --now tokenkit.socket tokenkit-ssh.socket" : "tokenctl host start"
+            if !dryRun { try write(text, to: file, in: folder) }
+            guard !output.json else {
+                return try Listing.showJSON(
+                    Change(file: file, content: text, isWritten: !dryRun, shellLine: SSH.line, command: command))
+            }
+            if dryRun {
+                StandardOutput.line("Would write \(DisplayText.line(file)):")
+                StandardOutput.line("  " + text.dropLast())
+            } else {
+                StandardOutput.line(
+                    "Wrote \(DisplayText.line(file)): desktop programs use the agent from the next session on.")
+            }
+            StandardOutput.line("For shells, add to ~/.profile or the like:")
+            StandardOutput.line("  \(SSH.line)")
+            StandardOutput.line(hasSystemd ? "To have it started when it is needed:" : "To start it:")
+            StandardOutput.line("  \(command)")
+        }
+
+        private func write(_ text: String, to file: String, in folder: String) throws {
+            do {
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+                try AtomicFile.replace(file, with: Array(text.utf8).span, mode: .new(0o644))
+            } catch let error as SystemError {
+                throw CommandError("cannot write \(file)", error.reason)
+            } catch {
+                throw CommandError("cannot write \(file)", "its folder cannot be made")
+            }
+        }
+    }
+}
