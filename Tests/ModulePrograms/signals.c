@@ -30,6 +30,7 @@ static void go_on(void) {
 }
 
 static void kill_host(void) {
+    await_hosts(1); /* The host of the round before may still be about to end. */
     pid_t host = find_host();
     HOLDS(host > 0 && kill(host, SIGKILL) == 0);
     await_hosts(0);
