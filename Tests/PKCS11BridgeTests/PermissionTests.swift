@@ -49,7 +49,7 @@ import VirtualCard
     }
 
     @Test func whatIsAllowedOnceIsAskedAgainAndWhatIsAlwaysAllowedIsNot() throws {
-        let person = Decides(.allowOnce, .allowAlways)
+        let person = Decides(.allowOnce, .allowAlways, .allowAlways)
         let module = try program(person)
         let session = try session(module)
         #expect(person.questions.isEmpty, "a login uses no key")
@@ -65,8 +65,25 @@ import VirtualCard
         let other = try program(Decides())
         #expect(try sign(other, self.session(other)) == CKR_OK)
         // Another key is another question.
-        #expect(sign(module, session, id: 4) == CKR_OK, "9E needs no PIN")
+        for _ in 1...2 { #expect(sign(module, session, id: 4) == CKR_OK) }
+        #expect(person.questions.map(\.use) == [.sign, .sign, .sign])
+        #expect(sign(other, try other.session(), id: 4) == CKR_OK)
+    }
+
+    /// Any program could use it otherwise, also one that nobody has logged in for.
+    @Test func aKeyWithoutAPINIsAskedAboutToo() throws {
+        let person = Decides(.allowOnce, .deny)
+        let module = try program(person)
+        let session = try module.session()
+        cards.forgetPINs()
+        #expect(sign(module, session, id: 4) == CKR_OK)
+        let commands = reader.log.count
+        #expect(sign(module, session, id: 4) == CKR_FUNCTION_CANCELED)
+        #expect(reader.log.count == commands)
+        #expect(person.questions.allSatisfy { $0.item.hasPrefix("key 9E of ") })
         #expect(person.questions.count == 2)
+        let silent = try program(NoPrompter())
+        #expect(sign(silent, try silent.session(), id: 4) == CKR_FUNCTION_CANCELED)
     }
 
     @Test func aDenialCancelsAndSendsNothing() throws {
@@ -99,7 +116,7 @@ import VirtualCard
         let person = Decides()
         let module = try program(person)
         let session = try session(module, pin: "123456")
-        for _ in 1...2 { #expect(sign(module, session) == CKR_OK) }
+        for id: UInt8 in [1, 1, 4] { #expect(sign(module, session, id: id) == CKR_OK) }
         #expect(person.questions.isEmpty)
     }
 

@@ -79,16 +79,29 @@ extension AuthenticationContext {
                 "another program gave the PIN of '\(name)', and nobody can be asked about this one",
                 failure: .permissionRequired)
         }
-        // A replaced key is another item.
-        let hash = operation.publicKey.flatMap { try? Digest.hash($0, using: .sha256) }.map { Hex.encode($0) } ?? ""
         try permission.require(
-            operation.action.use,
-            of: AccessItem(
-                key: "\(operation.key) \(hash)", name: "key \(operation.key) of \(name)", in: place),
-            checking: check)
+            operation.action.use, of: AccessItem(operation, on: place, named: name), checking: check)
         var operation = operation
         operation.isPermitted = true
         return operation
+    }
+
+    /// Has a person allow an operation with a key that needs no PIN, which any program could use otherwise.
+    ///
+    /// - Throws: `errSecUserCanceled` where the person refuses; `errSecInteractionNotAllowed` where nobody can be asked.
+    func requirePermission(
+        toPerformWithoutPIN operation: TokenOperation, on place: String, named name: String
+    ) throws(KeychainError) {
+        try permissionForRequest?.require(
+            operation.action.use, of: AccessItem(operation, on: place, named: name), checking: check)
+    }
+}
+
+extension AccessItem {
+    fileprivate init(_ operation: TokenOperation, on place: String, named name: String) {
+        // A replaced key is another item.
+        let hash = operation.publicKey.flatMap { try? Digest.hash($0, using: .sha256) }.map { Hex.encode($0) } ?? ""
+        self.init(key: "\(operation.key) \(hash)", name: "key \(operation.key) of \(name)", in: place)
     }
 }
 
@@ -119,10 +132,13 @@ extension AuthenticationContext {
     func requirePermission(
         to use: AccessQuestion.Use, _ item: Item, in keychain: LocalKeychain
     ) throws(KeychainError) {
-        guard let permission, try keychain.hasPassword else { return }
-        let subject = AccessItem(item, in: keychain)
-        let asked = permission.isForRequests && !prompter.canAsk ? permission.askingNobody : permission
-        try asked.require(use, of: subject, checking: check)
+        guard let permission = permissionForRequest, try keychain.hasPassword else { return }
+        try permission.require(use, of: AccessItem(item, in: keychain), checking: check)
+    }
+
+    /// The way to a permission, on which nobody is asked where the request wants nobody asked.
+    private var permissionForRequest: Permission? {
+        permission.map { $0.isForRequests && !prompter.canAsk ? $0.askingNobody : $0 }
     }
 }
 

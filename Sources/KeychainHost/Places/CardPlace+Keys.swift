@@ -31,15 +31,18 @@ extension CardPlace {
             let notice = TouchNotice(touch, of: name, touchPrompter)
             return { notice.end() }
         }
+        if key.item.tokenTraits?.pinUse == .never, authentication.permission != nil {
+            let card = try accessNames()
+            try authentication.requirePermission(toPerformWithoutPIN: operation, on: card.place, named: card.name)
+        }
         var operation = operation
         let answersBefore = answers.load(ordering: .acquiring)
         do throws(KeychainError) {
             if let result = try performUnasked(operation, with: key, notice, authentication) { return result }
         } catch {
             guard error.failure == .permissionRequired else { throw error }
-            let card = state.withLock { $0.card?.identity }
-            operation = try authentication.permitted(
-                operation, on: card?.id.description ?? name, named: card?.label ?? name)
+            let card = try accessNames()
+            operation = try authentication.permitted(operation, on: card.place, named: card.name)
             if let result = try performUnasked(operation, with: key, notice, authentication) { return result }
         }
         func performAsking() throws(KeychainError) -> Secret {
@@ -67,6 +70,7 @@ extension CardPlace {
                 return try performAsking()
             }
             answers.add(1, ordering: .releasing)
+            try inTurn { state throws(KeychainError) in noteGiven(authentication, &state) }
             return result
         }
     }

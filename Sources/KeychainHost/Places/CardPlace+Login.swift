@@ -48,6 +48,7 @@ extension CardPlace {
             let pin = PIN(given)
             try verify(pin, &state)
             beginLogin(pin, at: insertion, isFromClient: true, &state)
+            noteGiven(authentication, &state)
         }
     }
 
@@ -62,6 +63,7 @@ extension CardPlace {
                     // Another thread may have brought the PIN meanwhile.
                     try requireLogin(false)
                     beginLogin(answer.pin, at: insertion, isFromClient: false, &state)
+                    noteGiven(authentication, &state)
                 }
             }
         }
@@ -78,6 +80,20 @@ extension CardPlace {
             noteLogin(isPINFromClient: false, &state)
             return true
         }
+    }
+
+    /// The card in decisions about programs, and its name for people.
+    func accessNames() throws(KeychainError) -> (place: String, name: String) {
+        try inTurn { state throws(KeychainError) in
+            let card = try identity(&state)
+            return (slot.accessPlace(of: card.id.description), card.label)
+        }
+    }
+
+    /// Notes that the client's program has given the right PIN.
+    func noteGiven(_ authentication: AuthenticationContext, _ state: inout State) {
+        guard authentication.permission != nil, let card = try? identity(&state) else { return }
+        authentication.noteGiven(for: slot.accessPlace(of: card.id.description))
     }
 
     private func requireLogin(_ isWanted: Bool) throws(KeychainError) {

@@ -68,6 +68,7 @@ struct TokenKeychainKey: TokenObjectKey {
 
     var keychainName: String { slot.name }
     var tokenSlot: (any TokenBackend)? { slot }
+    private var accessPlace: String { slot.accessPlace(of: identity.id.description) }
 
     /// Uses a PIN that was verified in this session where the key's policy lets it, else asks for the PIN and presents
     /// it in the transaction of the operation.
@@ -76,6 +77,10 @@ struct TokenKeychainKey: TokenObjectKey {
     ) throws(KeychainError) -> Secret {
         try checkPurpose(action.operation)
         let operation = TokenOperation(key: object.id, action: action, publicKey: publicKey)
+        if key.pinPolicy == .never {
+            try authentication.requirePermission(
+                toPerformWithoutPIN: operation, on: accessPlace, named: slot.knownLabel(at: insertion) ?? slot.name)
+        }
         let touch = self.touch(authentication.prompter)
         if let result = try performUnasked(operation, touch, authentication) { return result }
         return try authentication.inTurn(of: slot) { hasWaited throws(KeychainError) in
@@ -86,7 +91,7 @@ struct TokenKeychainKey: TokenObjectKey {
                 let notice = pin.origin == .typed ? nil : touch
                 return try slot.perform(operation, presenting: pin, lastTry: lastTry, at: insertion, notice: notice)
             }
-            authentication.noteGiven(for: slot.accessPlace(of: identity.id.description))
+            authentication.noteGiven(for: accessPlace)
             return result
         }
     }
@@ -108,7 +113,7 @@ struct TokenKeychainKey: TokenObjectKey {
                 case .permissionRequired where authentication.hasOwnPIN: return nil
                 case .permissionRequired where !operation.isPermitted:
                     operation = try authentication.permitted(
-                        operation, on: slot.accessPlace(of: identity.id.description),
+                        operation, on: accessPlace,
                         named: slot.knownLabel(at: insertion) ?? slot.name)
                 default: throw KeychainError(error)
                 }
@@ -133,7 +138,7 @@ extension TokenKeychainKey {
                     // Kept for a card that has forgotten it by then.
                     if pin.origin == .given { authentication.setCredential(pin.secret.clone(), .pin) }
                 }
-                authentication.noteGiven(for: slot.accessPlace(of: identity.id.description))
+                authentication.noteGiven(for: accessPlace)
             }
         }
         guard !slot.pinRules(at: insertion).isTypedOnToken, !slot.takesTypedPIN(at: insertion) else { return }

@@ -6,6 +6,7 @@ import SecureBytes
 import SystemCrypto
 import TestSupport
 import Testing
+import VirtualCard
 
 @testable import KeychainHost
 
@@ -174,5 +175,30 @@ import Testing
         let stage = try ServiceStage(.call)
         let item = try stage.addPassword("anna")
         #expect(try read(item, by: stage, Self.silent) == "s3cret")
+        #expect(try stage.isSignature(stage.sign(.cardAuthentication, Self.silent), of: .cardAuthentication))
+    }
+
+    // MARK: Keys without a PIN
+
+    @Test(arguments: ServiceRoute.allCases)
+    func aKeyThatNeedsNoPINIsAskedAbout(_ route: ServiceRoute) throws {
+        let person = Decides(.allowOnce, .deny)
+        let stage = try ServiceStage(route, permission: permission(person))
+        #expect(throws: KeychainError(.interactionNotAllowed)) {
+            try stage.sign(.cardAuthentication, Self.silent)
+        }
+        #expect(person.questions.isEmpty)
+        #expect(try stage.isSignature(stage.sign(.cardAuthentication, Self.asking), of: .cardAuthentication))
+        #expect(throws: KeychainError(.userCanceled)) { try stage.sign(.cardAuthentication, Self.asking) }
+        #expect(person.questions.map(\.use) == [.sign, .sign])
+        #expect(person.questions.first?.item.hasPrefix("key 9E of ") == true)
+    }
+
+    @Test func whoGaveThePINIsNotAskedAboutAKeyThatNeedsNone() throws {
+        let person = Decides()
+        let stage = try ServiceStage(.call, person: TypesInTurn("123456"), permission: permission(person))
+        _ = try stage.sign(.authentication, Self.asking)
+        #expect(try stage.isSignature(stage.sign(.cardAuthentication, Self.silent), of: .cardAuthentication))
+        #expect(person.questions.isEmpty)
     }
 }
