@@ -39,12 +39,10 @@ extension KeychainSession {
             let new = new.defaulting(to: accessGroups.standard)
             steps.append(.addIfAbsent(try keychain.prepared(new, authentication: authentication)))
         }
-        return try keychain.carryOut(steps) { (results) throws(KeychainError) in
+        let items = try keychain.carryOut(steps) { (results) throws(KeychainError) in
             try results.map { (result) throws(KeychainError) in
                 switch result {
-                case .added(let item):
-                    authentication.noteCreated(item, in: keychain)
-                    return ImportedItem(item, isNew: true)
+                case .added(let item): return ImportedItem(item, isNew: true)
                 case .present(let item):
                     if target.requiresProtection, item.isPrivateKey { try item.checkProtection(target.privateKeys) }
                     return ImportedItem(item, isNew: false)
@@ -52,6 +50,9 @@ extension KeychainSession {
                 }
             }
         }
+        // The decision is written to the keychain, once the change is done.
+        for item in items where item.isNew { authentication.noteCreated(item.item, in: keychain) }
+        return items
     }
 }
 
