@@ -6,9 +6,18 @@ package struct OpenExecutable: ~Copyable {
     private let descriptor: Int32
     package let state: FileState
 
+    /// Whether the file is a regular one, with the content of a program or another.
+    let isRegular: Bool
+
     /// - Returns: nil where the kernel does not show the file: the process has ended, or protects itself (`PR_SET_DUMPABLE`).
-    init?(of process: Int32) {
-        let descriptor = clinux_open_executable(process)
+    init?(of process: Int32) { self.init(clinux_open_executable(process)) }
+
+    /// The file at a path without symbolic links, whether or not a process runs it.
+    ///
+    /// - Returns: nil where it cannot be opened, with the reason in `errno`.
+    init?(at path: String) { self.init(unsafe clinux_open_part(AT_FDCWD, path)) }
+
+    private init?(_ descriptor: Int32) {
         guard descriptor >= 0 else { return nil }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else {
@@ -16,6 +25,7 @@ package struct OpenExecutable: ~Copyable {
             return nil
         }
         self.descriptor = descriptor
+        isRegular = status.st_mode & S_IFMT == S_IFREG
         state = FileState(status, birth: clinux_birth_of(descriptor))
     }
 
@@ -27,6 +37,14 @@ package struct OpenExecutable: ~Copyable {
         guard content >= 0 else { return nil }
         defer { close(content) }
         return body(content)
+    }
+
+    /// Whether an interpreter runs the file: execve(2). False where the user may not read it.
+    var isScript: Bool {
+        withContent { content in
+            var start: (UInt8, UInt8) = (0, 0)
+            return unsafe pread(content, &start, 2, 0) == 2 && start == (UInt8(ascii: "#"), UInt8(ascii: "!"))
+        } ?? false
     }
 
     /// Whether a program in user space provides the file system, which can show any owner and any content.

@@ -12,8 +12,8 @@ extension PinentryPrompter {
         let limited = limited(to: patience)
         let seconds = max(1, question.patience.components.seconds)
         let first = try limited.ask(
-            question.lines, yes: "Allow _once", third: question.offersAlways ? "_Always allow" : nil, no: "_Deny",
-            seconds)
+            question.lines, yes: question.requester == nil ? "Allow _once" : "_Allow",
+            third: question.offersAlways ? "_Always allow" : nil, no: "_Deny", seconds)
         switch first.answer {
         case .yes where first.hasThird || !question.offersAlways: return .allowOnce
         case .yes: return try limited.confirmsAlways(question, no: "Only _once", seconds) ? .allowAlways : .allowOnce

@@ -49,10 +49,13 @@ public struct TerminalPrompter: Prompter {
         guard let terminal = terminal() else { throw KeychainError(.notAvailable, "there is no terminal") }
         for line in question.lines { terminal.writeLine(line) }
         terminal.discardTyped()
-        terminal.write(
-            question.offersAlways ? "Allow once (o), always (a), or deny (d)? " : "Allow once (o), or deny (d)? ")
+        let answers =
+            question.offersAlways
+            ? "Allow once (o), always (a)" : question.requester == nil ? "Allow once (o)" : "Allow (a)"
+        terminal.write("\(answers), or deny (d)? ")
         let patience = ContinuousClock.now + question.patience
         switch terminal.readLine(until: end.limited(to: patience)).lowercased() {
+        case "a" where question.requester != nil, "allow" where question.requester != nil: return .allowOnce
         case "o", "once": return .allowOnce
         case "a" where question.offersAlways, "always" where question.offersAlways: return .allowAlways
         default: return .deny

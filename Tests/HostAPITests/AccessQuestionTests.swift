@@ -24,6 +24,16 @@ import Testing
         #expect(short.offersAlways && !short.hasChanged && short.patience == .seconds(60))
     }
 
+    @Test func itSaysWhoWantsAnotherProgramAllowed() {
+        let question = AccessQuestion(
+            .read, of: "mail", by: program, offersAlways: false, requestedBy: "tokenctl\n, started by bash")
+        #expect(
+            question.lines == [
+                "Have a program use a key or a secret from now on, without a question?", "Item: mail",
+                "Program: mail", "File: /usr/bin/mail", "Asked for by: tokenctl\u{FFFD}, started by bash",
+            ])
+    }
+
     @Test func eachUseHasItsWords() {
         let first = AccessQuestion.Use.allCases.map { AccessQuestion($0, of: "x", by: program).lines[0] }
         #expect(Set(first).count == AccessQuestion.Use.allCases.count)

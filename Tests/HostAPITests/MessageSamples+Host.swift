@@ -7,7 +7,24 @@ extension MessageSamples {
         .hostStatus, .journal(after: nil, waiting: .zero), .journal(after: .max, waiting: .seconds(60)),
     ]
 
-    static let hostAnswers: [HostAnswer] = [.hostStatus(hostStatus), .journal(journal)]
+    static let accessRequests: [HostRequest] = [
+        .accessDecisions(in: nil), .accessDecisions(in: [KeychainIdentifier(rawValue: "")]),
+        .changeAccess(.allow(nil, [])), .changeAccess(.allow(["/usr/bin/mailer", ""], [local, local])),
+        .changeAccess(.deny([], [])), .changeAccess(.deny(["/usr/bin/mailer"], [local])),
+        .changeAccess(.reset(program: nil, nil)), .changeAccess(.reset(program: "/usr/bin/mailer", [local])),
+    ]
+
+    static let hostAnswers: [HostAnswer] = [
+        .hostStatus(hostStatus), .journal(journal), .accessDecisions(Outcome(accessEntries)), .accessChange(0),
+        .accessChange(.max),
+    ]
+
+    private static let accessEntries =
+        [nil, .sign, .export].map { (use: AccessQuestion.Use?) in
+            AccessEntry(
+                item: "mail of anna in login", reference: local, program: "/usr/bin/mailer", use: use, isAllowed: true,
+                isLasting: true)
+        } + [AccessEntry(item: "", reference: nil, program: nil, use: nil, isAllowed: false, isLasting: false)]
 
     private static let hostStatus = HostStatus(
         process: 4711, version: "0.1.0", start: 1_800_000_000,

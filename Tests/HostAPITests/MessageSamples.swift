@@ -144,7 +144,7 @@ enum MessageSamples {
             .askAhead(of: .reading(of: keychain)), .keychains(.knownCards), .keys(KeyQuery(.cryptokiID([1, 0]))),
             .keys(KeyQuery(.any, in: .knownTokens)), .damage(Query(local)), .storedSecret(of: local),
         ]
-        return try requests + cardRequests + hostRequests + searchRequests()
+        return try requests + cardRequests + hostRequests + searchRequests() + accessRequests
     }
 
     private static var tokenRequests: [HostRequest] {

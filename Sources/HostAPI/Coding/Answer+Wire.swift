@@ -101,6 +101,8 @@ extension HostAnswer: WireValue {
         case .hostStatus(let status): (33, status)
         case .journal(let page): (34, page)
         case .searched(let outcome): (35, outcome)
+        case .accessDecisions(let outcome): (36, outcome)
+        case .accessChange(let count): (37, count)
         }
     }
 
@@ -147,6 +149,8 @@ extension HostAnswer: WireValue {
         case 33: self = try message.read(Self.hostStatus)
         case 34: self = try message.read(Self.journal)
         case 35: self = try message.read(Self.searched)
+        case 36: self = try message.read(Self.accessDecisions)
+        case 37: self = try message.read(Self.accessChange)
         default: throw .malformed
         }
     }

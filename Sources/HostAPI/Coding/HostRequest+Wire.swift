@@ -62,6 +62,8 @@ extension HostRequest: WireValue {
         case .hostStatus: message.write(case: 53)
         case .journal(let position, let patience): message.write(case: 54, position, patience)
         case .search(let request): message.write(case: 55, request)
+        case .accessDecisions(let keychains): message.write(case: 56, keychains)
+        case .changeAccess(let change): message.write(case: 57, change)
         }
     }
 
@@ -122,6 +124,8 @@ extension HostRequest: WireValue {
         case 53: self = .hostStatus
         case 54: self = try message.read(Self.journal)
         case 55: self = try message.read(Self.search)
+        case 56: self = try message.read(Self.accessDecisions)
+        case 57: self = try message.read(Self.changeAccess)
         default: throw .malformed
         }
     }

@@ -2,12 +2,15 @@ internal import SecureBytes
 
 /// The question whether a program may use a key or a secret. The host asks it, by its own means: no client answers it for itself.
 public struct AccessQuestion: Sendable, Hashable {
-    public enum Use: Sendable, CaseIterable {
-        case sign, decrypt, agree
+    /// The numbers are those in keychain files, and never change.
+    public enum Use: UInt8, Sendable, CaseIterable {
+        case sign = 1
+        case decrypt = 2
+        case agree = 3
         /// To get a password, or another secret that is no private key.
-        case read
+        case read = 4
         /// To get a private key.
-        case export
+        case export = 5
     }
 
     /// The program as people know it. Its texts are the program's own choice.
@@ -39,6 +42,9 @@ public struct AccessQuestion: Sendable, Hashable {
     public let offersAlways: Bool
     /// Whether the program's file is another than when a person allowed its last use.
     public let hasChanged: Bool
+    /// The program that wants all uses to be allowed from now on, also for another program; nil for a single use, which the program itself
+    /// is about to make.
+    public let requester: String?
     /// The time for an answer; no answer is a denial.
     public let patience: Duration
 
@@ -46,10 +52,11 @@ public struct AccessQuestion: Sendable, Hashable {
 
     public init(
         _ use: Use, of item: String, by program: Program, for purpose: String? = nil, offersAlways: Bool = true,
-        hasChanged: Bool = false, patience: Duration = standardPatience
+        hasChanged: Bool = false, requestedBy requester: String? = nil, patience: Duration = standardPatience
     ) {
         (self.program, self.use, self.item, self.purpose) = (program, use, item, purpose)
         (self.offersAlways, self.hasChanged, self.patience) = (offersAlways, hasChanged, patience)
+        self.requester = requester
     }
 }
 
@@ -72,9 +79,14 @@ extension AccessQuestion {
             ("Item", item, 90), ("Program", program.name, 60), ("File", program.path, 150),
             ("Script, as the program says", program.script, 90), ("Runs in", program.container, 60),
             ("Started by", program.starter, 40), ("For, as the program says", purpose, 90),
+            ("Asked for by", requester, 60),
         ]
         let change = hasChanged ? ["Its file has changed since you last allowed it something."] : []
-        return ["A program wants to \(use.words)."] + change
+        let first =
+            requester == nil
+            ? "A program wants to \(use.words)."
+            : "Have a program use a key or a secret from now on, without a question?"
+        return [first] + change
             + lines.compactMap { label, text, length in
                 text.map { "\(label): \(AccessQuestion.shortened($0, to: length))" }
             }

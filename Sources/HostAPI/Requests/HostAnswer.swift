@@ -40,4 +40,6 @@ public enum HostAnswer: Sendable, Equatable {
     case hostStatus(HostStatus)
     case journal(JournalPage)
     case searched(Outcome<SearchPage>)
+    case accessDecisions(Outcome<[AccessEntry]>)
+    case accessChange(Int)
 }

@@ -59,6 +59,8 @@ public enum HostRequest: Sendable, Equatable {
     case hostStatus
     case journal(after: UInt64?, waiting: Duration)
     case search(SearchRequest)
+    case accessDecisions(in: [KeychainIdentifier]?)
+    case changeAccess(AccessChange)
 }
 
 extension KeychainService {
@@ -131,6 +133,9 @@ extension KeychainService {
             case .journal(let position, let patience):
                 return .journal(try journal(after: position, waiting: patience, context))
             case .search(let request): return .searched(try search(request, context))
+            case .accessDecisions(let keychains):
+                return .accessDecisions(try accessDecisions(in: keychains, context))
+            case .changeAccess(let change): return .accessChange(try changeAccess(change, context))
             }
             return .done
         } catch {

@@ -13,4 +13,22 @@ public protocol HostStateService: Sendable {
     func journal(
         after position: UInt64?, waiting patience: Duration, _ context: RequestContext
     ) throws(KeychainError) -> JournalPage
+
+    /// The decisions on whether programs may use items without a question. Has no secret, and sends no card a command.
+    ///
+    /// - Parameter keychains: those whose items they are about; nil for those of the search list, and for decisions that end with the host's
+    ///   process. A locked one is a gap of the answer: its decisions are sealed.
+    /// - Throws: `errSecNotAvailable` from a host that serves one program, and so asks about none.
+    func accessDecisions(
+        in keychains: [KeychainIdentifier]?, _ context: RequestContext
+    ) throws(KeychainError) -> Outcome<[AccessEntry]>
+
+    /// Decides on whether programs may use items without a question. A person has to agree to what a program is allowed, and is asked by the
+    /// host itself; unless the asking program has made the item.
+    ///
+    /// - Returns: the number of decisions that were made or forgotten.
+    /// - Throws: `errSecNotAvailable` as ``accessDecisions(in:_:)``; `errSecParam` for a program that no decision can be about, and an item
+    ///   that no program needs permission for; `errSecInteractionNotAllowed` where no person can be asked, or the keychain is locked;
+    ///   `errSecUserCanceled`, `errSecItemNotFound`.
+    func changeAccess(_ change: AccessChange, _ context: RequestContext) throws(KeychainError) -> Int
 }

@@ -10,4 +10,14 @@ extension WireService {
     ) throws(KeychainError) -> JournalPage {
         try send(.journal(after: position, waiting: patience), HostAnswer.journal, context)
     }
+
+    package func accessDecisions(
+        in keychains: [KeychainIdentifier]?, _ context: RequestContext
+    ) throws(KeychainError) -> Outcome<[AccessEntry]> {
+        try send(.accessDecisions(in: keychains), HostAnswer.accessDecisions, context)
+    }
+
+    package func changeAccess(_ change: AccessChange, _ context: RequestContext) throws(KeychainError) -> Int {
+        try send(.changeAccess(change), HostAnswer.accessChange, context)
+    }
 }

@@ -87,7 +87,7 @@ package final class AccessDecisions: Sendable {
     ///   - purpose: what the use is for, as the program says: a host or a file.
     ///   - prompter: reaches a person by the host's own means. One that asks through the client refuses.
     ///   - check: throws once the request is over; called while another question is before the person.
-    /// - Throws: `errSecUserCanceled` for a denial, also by no answer in time; `errSecInteractionNotAllowed` where no person can be asked;
+    /// - Throws: `errSecUserCanceled` for a denial, also one that lasts, and by no answer in time; `errSecInteractionNotAllowed` where no person can be asked;
     ///   `errSecRestrictedAPI` where the program cannot be told, or is another one after the answer.
     package func require(
         _ use: AccessQuestion.Use, of item: AccessItem, for purpose: String? = nil, by program: AskingProgram,
@@ -95,13 +95,13 @@ package final class AccessDecisions: Sendable {
         checking check: () throws(KeychainError) -> Void = { () throws(KeychainError) in }
     ) throws(KeychainError) {
         let subject = try program.subject()
-        if isAllowed(subject, use, item) || rules()?.allow(subject.identity, of: program.user) == true { return }
+        if try isAllowed(subject, use, item) || rules()?.allow(subject.identity, of: program.user) == true { return }
         guard prompter.canConfirm else { throw .cannotDecide(question(use, item, purpose, subject)) }
         try check()
         try turn.take(checking: check) { _ throws(KeychainError) in
             // A question before this one may have been the same.
             let subject = try program.subject()
-            if isAllowed(subject, use, item) { return }
+            if try isAllowed(subject, use, item) { return }
             let question = question(use, item, purpose, subject)
             let key = Question(
                 asker: subject.lasting.map(Asker.program) ?? .run(subject.run), use: use, item: item.keyInPlace)
@@ -114,8 +114,17 @@ package final class AccessDecisions: Sendable {
         }
     }
 
-    private func isAllowed(_ subject: AccessSubject, _ use: AccessQuestion.Use, _ item: AccessItem) -> Bool {
-        if let lasting = subject.lasting, policy.allows(lasting, to: use, item) { return true }
+    /// - Throws: `errSecUserCanceled` where a person has denied it for ever, which goes before all else.
+    private func isAllowed(
+        _ subject: AccessSubject, _ use: AccessQuestion.Use, _ item: AccessItem
+    ) throws(KeychainError) -> Bool {
+        switch policy.decision(on: subject.lasting, to: use, item) {
+        case true?: return true
+        case false?:
+            throw AccessDecisions.denied(
+                question(use, item, nil, subject), remedy: "tokenctl access lists such decisions, and resets them")
+        case nil: break
+        }
         return has(subject, any: [.place(item.place), .item(item.keyInPlace), .use(use, item: item.keyInPlace)])
     }
 
@@ -145,11 +154,8 @@ package final class AccessDecisions: Sendable {
     /// Notes that a program has made an item, all uses of which it is allowed.
     package func noteCreated(_ item: AccessItem, by program: AskingProgram) {
         guard let subject = try? program.subject() else { return }
-        if let lasting = subject.lasting {
-            policy.allow(lasting, to: nil, item)
-        } else {
-            grant(.item(item.keyInPlace), to: subject)
-        }
+        if let lasting = subject.decidedProgram { policy.decide(true, lasting, to: nil, item) }
+        grant(.item(item.keyInPlace), to: subject)
     }
 
     // MARK: Questions
@@ -164,11 +170,9 @@ package final class AccessDecisions: Sendable {
         {
             hasChanged = former != id
         }
-        let described = AccessQuestion.Program(
-            name: identity.name, path: identity.path, script: identity.script, container: identity.container?.words,
-            starter: identity.starter)
         return AccessQuestion(
-            use, of: item.name, by: described, for: purpose, offersAlways: subject.mayBeAllowedAlways,
+            use, of: item.name, by: AccessQuestion.Program(identity), for: purpose,
+            offersAlways: subject.mayBeAllowedAlways,
             hasChanged: hasChanged, patience: patience)
     }
 
@@ -184,8 +188,8 @@ package final class AccessDecisions: Sendable {
         }
         if let id = identity.id, let path = AccessDecisions.ownPath(of: identity) { policy.noteAllowed(id, at: path) }
         guard decision == .allowAlways, question.offersAlways else { return }
-        if let lasting = subject.lasting {
-            policy.allow(lasting, to: question.use, item)
+        if let lasting = subject.decidedProgram {
+            policy.decide(true, lasting, to: question.use, item)
         } else {
             grant(.use(question.use, item: item.keyInPlace), to: subject)
         }
@@ -196,10 +200,108 @@ package final class AccessDecisions: Sendable {
         identity.container == nil ? identity.path : nil
     }
 
-    private static func denied(_ question: AccessQuestion) -> KeychainError {
+    private static func denied(_ question: AccessQuestion, remedy: String? = nil) -> KeychainError {
         KeychainError(
             .userCanceled,
-            "'\(question.program.name)' was not allowed to \(question.use.wordsBeforeItem) '\(question.item)'")
+            "'\(question.program.name)' was not allowed to \(question.use.wordsBeforeItem) '\(question.item)'",
+            remedy: remedy)
+    }
+
+    // MARK: Decisions ahead of uses
+
+    /// The decisions that end with the host's process.
+    package var unsaved: [AccessEntry] { policy.unsaved }
+
+    /// Has programs use an item in each way from now on, once a person has agreed for each of them. None is asked about an item that the
+    /// asking program has made itself.
+    ///
+    /// - Throws: `errSecUserCanceled`, `errSecInteractionNotAllowed` and `errSecRestrictedAPI` as ``require(_:of:for:by:asking:checking:)``.
+    func allow(
+        _ programs: [DecidedProgram], _ item: AccessItem, for asking: AskingProgram, asking prompter: any Prompter,
+        checking check: () throws(KeychainError) -> Void
+    ) throws(KeychainError) {
+        let subject = try asking.subject()
+        if !has(subject, any: [.item(item.keyInPlace)]) {
+            for program in programs { try confirm(program, item, subject, asking: prompter, checking: check) }
+        }
+        for program in programs { policy.decide(true, program, to: nil, item) }
+    }
+
+    private func confirm(
+        _ program: DecidedProgram, _ item: AccessItem, _ subject: AccessSubject, asking prompter: any Prompter,
+        checking check: () throws(KeychainError) -> Void
+    ) throws(KeychainError) {
+        let (name, path) =
+            program.id == nil
+            ? ("any program", nil)
+            : (program.name.split(separator: "/").last.map(String.init) ?? program.name, program.name)
+        let identity = subject.identity
+        let question = AccessQuestion(
+            .read, of: item.name, by: AccessQuestion.Program(name: name, path: path), offersAlways: false,
+            requestedBy: [identity.name, identity.starter].compactMap(\.self).joined(separator: ", started by "),
+            patience: patience)
+        guard prompter.canConfirm else {
+            throw KeychainError(
+                .interactionNotAllowed, "a person has to confirm it, and nobody can be asked",
+                remedy: "run it where a prompt can be shown")
+        }
+        try check()
+        try turn.take(checking: check) { _ throws(KeychainError) in
+            let key = Question(
+                asker: .run(subject.run), use: .read, item: "\(program.name) \(program.id == nil) \(item.keyInPlace)")
+            let denial = denials.withLock { $0[key] }
+            let isDenied = denial.map { $0.duration(to: .now) < denialLasts } ?? false
+            if !isDenied {
+                guard try prompter.decide(question) == .deny else { return }
+                denials.withLock { $0[key] = .now }
+            }
+            throw KeychainError(.userCanceled, "'\(name)' was not allowed to use '\(item.name)'")
+        }
+    }
+
+    /// Refuses programs each use of an item from now on.
+    func deny(_ programs: [DecidedProgram], _ item: AccessItem) {
+        for program in programs { policy.decide(false, program, to: nil, item) }
+    }
+
+    /// Forgets the decisions that are all of these, and what programs may do that have made such items. A program that has given the PIN or
+    /// password itself may go on.
+    ///
+    /// - Parameters:
+    ///   - item: nil for decisions about each one.
+    ///   - program: nil for decisions about each one.
+    /// - Returns: the number of lasting decisions, and of those for as long as the host's process runs.
+    func forget(item: AccessItem?, program: DecidedProgram?) throws(KeychainError) -> Int {
+        // Runs of programs are known by their processes alone.
+        if program == nil {
+            grants.withLock { grants in
+                grants.removeAll { grant, _ in
+                    switch grant.scope {
+                    case .place: false
+                    case .item(let key), .use(_, item: let key): item == nil || key == item?.keyInPlace
+                    }
+                }
+            }
+        }
+        return try policy.forget(item: item, program: program)
+    }
+}
+
+extension AccessSubject {
+    /// The program whose lasting decisions hold; nil for one that has none.
+    fileprivate var decidedProgram: DecidedProgram? {
+        lasting.map { id in
+            let place = identity.container.map { " in \($0.words)" } ?? ""
+            return DecidedProgram(id, name: (identity.path ?? identity.name) + place)
+        }
+    }
+}
+
+extension AccessQuestion.Program {
+    fileprivate init(_ identity: ProgramIdentity) {
+        self.init(
+            name: identity.name, path: identity.path, script: identity.script, container: identity.container?.words,
+            starter: identity.starter)
     }
 }
 

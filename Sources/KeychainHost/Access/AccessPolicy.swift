@@ -1,58 +1,151 @@
 package import HostAPI
+package import KeychainModel
 internal import KeychainStore
 package import Platform
+internal import SecureBytes
 internal import Synchronization
+
+/// The program of a lasting decision.
+package struct DecidedProgram: Sendable, Hashable {
+    /// Nil for any program.
+    package let id: ProgramID?
+    /// The path of its file, for people.
+    package let name: String
+
+    package init(_ id: ProgramID, name: String) { (self.id, self.name) = (id, name) }
+
+    private init() { (id, name) = (nil, "") }
+
+    /// Any program, also one for which else no lasting decision holds.
+    package static let any = DecidedProgram()
+}
 
 /// The place of decisions that hold for ever.
 package protocol AccessPolicy: Sendable {
-    func allows(_ program: ProgramID, to use: AccessQuestion.Use, _ item: AccessItem) -> Bool
+    /// Whether a program may use an item; nil without a decision. A denial goes before what is allowed.
+    ///
+    /// - Parameter program: nil for one that only decisions about any program are about.
+    func decision(on program: ProgramID?, to use: AccessQuestion.Use, _ item: AccessItem) -> Bool?
 
+    /// Notes a decision. One for all uses replaces those for single ones.
+    ///
     /// - Parameter use: nil for all uses.
-    func allow(_ program: ProgramID, to use: AccessQuestion.Use?, _ item: AccessItem)
+    func decide(_ isAllowed: Bool, _ program: DecidedProgram, to use: AccessQuestion.Use?, _ item: AccessItem)
 
-    /// Whether there is a decision that would be lost with the process.
-    var hasUnsaved: Bool { get }
+    /// Forgets the decisions that are all of these.
+    ///
+    /// - Parameters:
+    ///   - item: nil for decisions about each one.
+    ///   - program: nil for decisions about each one.
+    /// - Returns: their number.
+    func forget(item: AccessItem?, program: DecidedProgram?) throws(KeychainError) -> Int
+
+    /// The decisions that end with the process, the oldest first.
+    var unsaved: [AccessEntry] { get }
 
     /// The program that a person last allowed anything of those that called themselves by this path; nil for none.
     func programAllowed(at path: String) -> ProgramID?
     func noteAllowed(_ program: ProgramID, at path: String)
 }
 
+extension AccessPolicy {
+    /// Whether there is a decision that would be lost with the process.
+    var hasUnsaved: Bool { !unsaved.isEmpty }
+}
+
 /// Keeps decisions for as long as the host's process runs, and the latest of them where there are many.
 package final class RememberedAccess: AccessPolicy {
     private struct Key: Hashable {
-        let program: ProgramID
+        let program: ProgramID?
         let use: AccessQuestion.Use?
         let item: String
     }
 
+    private struct Decision {
+        let isAllowed: Bool
+        let program: String
+        let item: String
+    }
+
     private struct State {
-        var allowed: RecentEntries<Key, Bool>
+        var decisions: RecentEntries<Key, Decision>
         var programs: RecentEntries<String, ProgramID>
     }
 
     private let state: Mutex<State>
 
     package init(limit: Int = 1024) {
-        state = Mutex(State(allowed: RecentEntries(limit: limit), programs: RecentEntries(limit: limit)))
+        state = Mutex(State(decisions: RecentEntries(limit: limit), programs: RecentEntries(limit: limit)))
     }
 
-    package func allows(_ program: ProgramID, to use: AccessQuestion.Use, _ item: AccessItem) -> Bool {
+    package func decision(on program: ProgramID?, to use: AccessQuestion.Use, _ item: AccessItem) -> Bool? {
         state.withLock { state in
-            [use, nil].contains { state.allowed[Key(program: program, use: $0, item: item.keyInPlace)] != nil }
+            AccessQuestion.Use.decision(use, program) { program, use in
+                state.decisions[Key(program: program, use: use, item: item.keyInPlace)]?.isAllowed
+            }
         }
     }
 
-    package func allow(_ program: ProgramID, to use: AccessQuestion.Use?, _ item: AccessItem) {
-        state.withLock { $0.allowed[Key(program: program, use: use, item: item.keyInPlace)] = true }
+    package func decide(
+        _ isAllowed: Bool, _ program: DecidedProgram, to use: AccessQuestion.Use?, _ item: AccessItem
+    ) {
+        func key(_ use: AccessQuestion.Use?) -> Key { Key(program: program.id, use: use, item: item.keyInPlace) }
+        state.withLock { state in
+            if use == nil { for use in AccessQuestion.Use.allCases { state.decisions[key(use)] = nil } }
+            state.decisions[key(use)] = Decision(isAllowed: isAllowed, program: program.name, item: item.name)
+        }
     }
 
-    package var hasUnsaved: Bool { state.withLock { $0.allowed.count > 0 } }
+    package func forget(item: AccessItem?, program: DecidedProgram?) -> Int {
+        state.withLock { state in
+            let former = state.decisions.count
+            state.decisions.removeAll { key, decision in
+                (item == nil || item?.keyInPlace == key.item)
+                    && (program == nil || program?.isSame(key.program, name: decision.program) == true)
+            }
+            return former - state.decisions.count
+        }
+    }
+
+    package var unsaved: [AccessEntry] {
+        state.withLock { state in
+            state.decisions.entries.map { key, decision in
+                AccessEntry(
+                    item: decision.item, reference: nil, program: key.program == nil ? nil : decision.program,
+                    use: key.use, isAllowed: decision.isAllowed, isLasting: false)
+            }
+        }
+    }
 
     package func programAllowed(at path: String) -> ProgramID? { state.withLock { $0.programs[path] } }
 
     package func noteAllowed(_ program: ProgramID, at path: String) { state.withLock { $0.programs[path] = program } }
 }
+
+extension AccessQuestion.Use {
+    /// The decision for a use among those that `found` knows of the program and of any, for the use and for all.
+    fileprivate static func decision(
+        _ use: Self, _ program: ProgramID?, _ found: (ProgramID?, Self?) -> Bool?
+    ) -> Bool? {
+        let programs = program.map { [$0, nil] } ?? [nil]
+        let decisions = programs.flatMap { program in [use, nil].compactMap { found(program, $0) } }
+        return decisions.isEmpty ? nil : decisions.allSatisfy(\.self)
+    }
+}
+
+extension DecidedProgram {
+    /// Whether a decision is about this program: by what tells it from others, or by its name, since its file may have changed.
+    fileprivate func isSame(_ id: ProgramID?, name: String) -> Bool {
+        id == self.id || id != nil && self.id != nil && name == self.name
+    }
+
+    fileprivate func isSame(_ decision: StoredDecision) -> Bool {
+        decision.subject.program == id.stored
+            || id != nil && decision.subject.program != ProgramID?.none.stored && decision.name == name
+    }
+}
+
+// MARK: Decisions in keychains
 
 /// Keeps decisions about items of keychains in the keychains' files, and others for as long as the host's process runs.
 package final class StoredAccess: AccessPolicy {
@@ -61,49 +154,85 @@ package final class StoredAccess: AccessPolicy {
 
     package init(in files: SharedKeychains) { self.files = files }
 
-    package func allows(_ program: ProgramID, to use: AccessQuestion.Use, _ item: AccessItem) -> Bool {
-        if remembered.allows(program, to: use, item) { return true }
-        guard let keychain = files.unlocked(at: item.place) else { return false }
-        return [use, nil].contains { keychain.has(AccessGrant(program, to: $0, item)) }
-    }
-
-    package func allow(_ program: ProgramID, to use: AccessQuestion.Use?, _ item: AccessItem) {
-        if let keychain = files.unlocked(at: item.place),
-            (try? keychain.add(AccessGrant(program, to: use, item))) != nil
-        {
-            return
+    package func decision(on program: ProgramID?, to use: AccessQuestion.Use, _ item: AccessItem) -> Bool? {
+        let remembered = remembered.decision(on: program, to: use, item)
+        guard remembered != false, let keychain = files.unlocked(at: item.place) else { return remembered }
+        let stored = AccessQuestion.Use.decision(use, program) { program, use in
+            keychain.decision(on: StoredDecision.Subject(program, to: use, item))
         }
-        remembered.allow(program, to: use, item)
+        return stored ?? remembered
     }
 
-    package var hasUnsaved: Bool { remembered.hasUnsaved }
+    package func decide(
+        _ isAllowed: Bool, _ program: DecidedProgram, to use: AccessQuestion.Use?, _ item: AccessItem
+    ) {
+        if let keychain = files.unlocked(at: item.place) {
+            let subject = StoredDecision.Subject(program.id, to: use, item)
+            let others = use == nil ? AccessQuestion.Use.allCases : []
+            let isStored: Void? = try? keychain.change(
+                adding: [StoredDecision(subject, isAllowed: isAllowed, name: program.name)],
+                removing: others.map { StoredDecision.Subject(program.id, to: $0, item) })
+            if isStored != nil {
+                // One that the file could not take in before.
+                _ = remembered.forget(item: item, program: program)
+                return
+            }
+        }
+        remembered.decide(isAllowed, program, to: use, item)
+    }
+
+    package func forget(item: AccessItem?, program: DecidedProgram?) throws(KeychainError) -> Int {
+        var count = remembered.forget(item: item, program: program)
+        for keychain in files.allUnlocked where item == nil || item?.place == keychain.accessPlace {
+            let forgotten = try keychain.decisions().filter { decision in
+                (item == nil || item?.key == decision.subject.item) && program?.isSame(decision) ?? true
+            }
+            guard !forgotten.isEmpty else { continue }
+            try keychain.change(adding: [], removing: forgotten.map(\.subject))
+            count += forgotten.count
+        }
+        return count
+    }
+
+    package var unsaved: [AccessEntry] { remembered.unsaved }
     package func programAllowed(at path: String) -> ProgramID? { remembered.programAllowed(at: path) }
     package func noteAllowed(_ program: ProgramID, at path: String) { remembered.noteAllowed(program, at: path) }
 }
 
-extension AccessGrant {
-    fileprivate init(_ program: ProgramID, to use: AccessQuestion.Use?, _ item: AccessItem) {
-        self.init(item: item.key, use: use?.storedNumber ?? 0, program: program.stored)
-    }
-}
-
-extension AccessQuestion.Use {
-    /// The number in keychain files, which never changes.
-    fileprivate var storedNumber: Int64 {
-        switch self {
-        case .sign: 1
-        case .decrypt: 2
-        case .agree: 3
-        case .read: 4
-        case .export: 5
+extension LocalKeychain {
+    /// The decisions about the keychain's items, for people; none while it is locked.
+    func accessEntries() throws(KeychainError) -> [AccessEntry] {
+        var entries: [AccessEntry] = []
+        var names: [String: String] = [:]
+        for decision in try decisions() {
+            let key = decision.subject.item
+            guard let reference = Hex.decode(key).flatMap({ try? PersistentReference(parsing: $0) }) else { continue }
+            let known = names[key]
+            let found = known == nil ? try items(matching: Query(reference)).found.first : nil
+            guard let name = known ?? found.map({ AccessItem($0, in: self).name }) else { continue }
+            names[key] = name
+            entries.append(
+                AccessEntry(
+                    item: name, reference: reference,
+                    program: decision.subject.program == ProgramID?.none.stored ? nil : decision.name,
+                    use: AccessQuestion.Use(rawValue: UInt8(clamping: decision.subject.use)),
+                    isAllowed: decision.isAllowed, isLasting: true))
         }
+        return entries
     }
 }
 
-extension ProgramID {
+extension StoredDecision.Subject {
+    fileprivate init(_ program: ProgramID?, to use: AccessQuestion.Use?, _ item: AccessItem) {
+        self.init(item: item.key, use: use.map { Int64($0.rawValue) } ?? 0, program: program.stored)
+    }
+}
+
+extension ProgramID? {
     /// The program in keychain files: a number for the kind, and what tells it from others.
     fileprivate var stored: [UInt8] {
         switch self {
+        case nil: [0]
         case .path(let path): [1] + path.utf8
         case .digest(let digest): [2] + digest
         case .contained(.flatpak(let id), let digest): [3] + digest + id.utf8

@@ -1,6 +1,7 @@
 package import KeychainModel
 package import Platform
 internal import Glibc
+internal import SecureBytes
 internal import Synchronization
 
 /// The program of a client, looked up when it first matters: most clients never use a key.
@@ -32,6 +33,39 @@ package final class AskingProgram: Sendable {
         let chain = ProgramRun.chain(from: identity.run.process)
         return AccessSubject(
             identity: identity, lasting: nil, runs: chain, run: chain.dropFirst().first ?? chain.first ?? identity.run)
+    }
+
+    /// A program by the path of its file, as decisions know it when it runs.
+    ///
+    /// - Throws: `errSecParam` for a file that no lasting decision can hold for, with the reason.
+    func program(at path: String) throws(KeychainError) -> DecidedProgram {
+        let name = DisplayText.line(path)
+        func refusal(_ reason: String) -> KeychainError {
+            KeychainError(.param, "no decision can be about '\(name)': \(reason)")
+        }
+        guard path.hasPrefix("/") else { throw refusal("it is no path from the root on") }
+        let file: ProgramFile
+        do throws(ProgramFile.Refusal) {
+            file = try ProgramFile(at: path, user: user, digest: ExecutableDigests.shared.digest)
+        } catch {
+            switch error {
+            case .absent(let error): throw refusal(error.reason)
+            case .notExecutable: throw refusal("it is no program")
+            case .interpreter: throw refusal("it is an interpreter, which does what any script says")
+            case .script: throw refusal("it is a script, and its interpreter does what any script says")
+            case .inUserSpace: throw refusal("a program in user space provides its file system")
+            case .unreadable: throw refusal("it cannot be read")
+            }
+        }
+        guard file.path.split(separator: "/").last.map(String.init) != AskingProgram.commandName else {
+            throw refusal("it does what any program that starts it wants, and counts as that")
+        }
+        return DecidedProgram(file.id, name: file.path)
+    }
+
+    /// The program that decisions may be about. Its file may be there no more.
+    func formerProgram(at path: String) -> DecidedProgram {
+        (try? program(at: path)) ?? DecidedProgram(.path(path), name: path)
     }
 
     /// The program, after a check that the process still runs it. Its content may have changed since the last look.

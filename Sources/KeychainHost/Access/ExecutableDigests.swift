@@ -47,6 +47,13 @@ struct RecentEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     var count: Int { order.count }
 
+    /// The entries, that which was set first at the start.
+    var entries: [(key: Key, value: Value)] { order.compactMap { key in values[key].map { (key, $0) } } }
+
+    mutating func removeAll(where isRemoved: (Key, Value) -> Bool) {
+        for (key, value) in entries where isRemoved(key, value) { self[key] = nil }
+    }
+
     subscript(key: Key) -> Value? {
         get { values[key] }
         set {

@@ -56,6 +56,45 @@ package struct Permission: Sendable {
         }
     }
 
+    /// Changes decisions, as ``AccessDecisions`` does. The person is asked by the host, where the request lets one be asked.
+    ///
+    /// - Parameter item: makes the item of a reference.
+    /// - Returns: the number of decisions that are made or forgotten.
+    func change(
+        _ change: AccessChange, asking isAsked: Bool, checking check: () throws(KeychainError) -> Void,
+        item: (PersistentReference) throws(KeychainError) -> AccessItem
+    ) throws(KeychainError) -> Int {
+        func programs(_ paths: [String]?) throws(KeychainError) -> [DecidedProgram] {
+            guard let paths else { return [.any] }
+            return try paths.map { (path) throws(KeychainError) in try program.program(at: path) }
+        }
+        func items(_ references: [PersistentReference]) throws(KeychainError) -> [AccessItem] {
+            try references.map { (reference) throws(KeychainError) in try item(reference) }
+        }
+        switch change {
+        case .allow(let paths, let references):
+            let (programs, items) = (try programs(paths), try items(references))
+            let prompter = isAsked ? prompter : NoPrompter()
+            for item in items {
+                try decisions.allow(programs, item, for: program, asking: prompter, checking: check)
+            }
+            return programs.count * items.count
+        case .deny(let paths, let references):
+            let (programs, items) = (try programs(paths), try items(references))
+            for item in items { decisions.deny(programs, item) }
+            return programs.count * items.count
+        case .reset(let path, let references):
+            let known = path.map(program.formerProgram)
+            guard let references else { return try decisions.forget(item: nil, program: known) }
+            var count = 0
+            for item in try items(references) { count += try decisions.forget(item: item, program: known) }
+            return count
+        }
+    }
+
+    /// The decisions that end with the host's process.
+    var unsaved: [AccessEntry] { decisions.unsaved }
+
     fileprivate func hasGiven(for place: String) -> Bool { decisions.hasGiven(for: place, program) }
 
     fileprivate func noteGiven(for place: String) { decisions.noteGiven(for: place, by: program) }
@@ -64,6 +103,14 @@ package struct Permission: Sendable {
 }
 
 extension AuthenticationContext {
+    /// Changes decisions on programs, as ``Permission`` does.
+    func change(
+        _ change: AccessChange, by permission: Permission,
+        item: (PersistentReference) throws(KeychainError) -> AccessItem
+    ) throws(KeychainError) -> Int {
+        try permission.change(change, asking: prompter.canAsk, checking: check, item: item)
+    }
+
     /// The operation with a person's permission to perform it with a PIN that another client has given.
     ///
     /// - Parameters:
@@ -80,7 +127,8 @@ extension AuthenticationContext {
                 failure: .permissionRequired)
         }
         try permission.require(
-            operation.action.use, of: AccessItem(operation, on: place, named: name), checking: check)
+            operation.action.use,
+            of: AccessItem(operation.key, operation.publicKey, on: place, named: name), checking: check)
         var operation = operation
         operation.isPermitted = true
         return operation
@@ -93,15 +141,8 @@ extension AuthenticationContext {
         toPerformWithoutPIN operation: TokenOperation, on place: String, named name: String
     ) throws(KeychainError) {
         try permissionForRequest?.require(
-            operation.action.use, of: AccessItem(operation, on: place, named: name), checking: check)
-    }
-}
-
-extension AccessItem {
-    fileprivate init(_ operation: TokenOperation, on place: String, named name: String) {
-        // A replaced key is another item.
-        let hash = operation.publicKey.flatMap { try? Digest.hash($0, using: .sha256) }.map { Hex.encode($0) } ?? ""
-        self.init(key: "\(operation.key) \(hash)", name: "key \(operation.key) of \(name)", in: place)
+            operation.action.use,
+            of: AccessItem(operation.key, operation.publicKey, on: place, named: name), checking: check)
     }
 }
 
@@ -121,7 +162,7 @@ extension AuthenticationContext {
 
     /// Notes that the client's program has made an item, which it may use from now on.
     func noteCreated(_ item: Item, in keychain: LocalKeychain) {
-        guard let permission, item.itemClass.isPassword || item.isPrivateKey || item.isSymmetricKey else { return }
+        guard let permission, item.needsPermission else { return }
         permission.noteCreated(AccessItem(item, in: keychain))
     }
 
@@ -143,12 +184,27 @@ extension AuthenticationContext {
 }
 
 extension AccessItem {
-    fileprivate init(_ item: Item, in keychain: LocalKeychain) {
+    init(_ item: Item, in keychain: LocalKeychain) {
         let account = item[.account]?.string.map { " of \($0)" } ?? ""
         self.init(
             key: item.reference.hexText, name: "\(item.journalName)\(account) in \(keychain.name)",
             in: keychain.accessPlace)
     }
+
+    /// A key of a token. A replaced key is another item.
+    fileprivate init(_ key: TokenObjectID, _ publicKey: [UInt8]?, on place: String, named name: String) {
+        let hash = publicKey.flatMap { try? Digest.hash($0, using: .sha256) }.map { Hex.encode($0) } ?? ""
+        self.init(key: "\(key) \(hash)", name: "key \(key) of \(name)", in: place)
+    }
+
+    init(_ key: TokenKeychainKey) {
+        self.init(key.object.id, key.publicKey, on: key.accessPlace, named: key.accessName)
+    }
+}
+
+extension Item {
+    /// Whether the item has a secret, which programs use by permission.
+    var needsPermission: Bool { itemClass.isPassword || isPrivateKey || isSymmetricKey }
 }
 
 extension TokenOperation.Action {

@@ -65,13 +65,16 @@ public final class SharedKeychains: Sendable {
         opened.withLock { Array($0.values) }.first { $0.accessPlace == place && !$0.isLocked }
     }
 
+    /// The open keychains that are unlocked, in the order of their paths.
+    var allUnlocked: [LocalKeychain] {
+        opened.withLock { Array($0.values) }.filter { !$0.isLocked }.sorted { $0.path < $1.path }
+    }
+
     /// Whether a keychain is unlocked, or in use just now. Does not wait.
     package var mayBeUnlocked: Bool { opened.withLock { Array($0.values) }.contains { $0.state.mayHaveKey } }
 
     /// The paths of the keychains that are unlocked, in alphabetical order.
-    package var unlocked: [String] {
-        opened.withLock { Array($0.values) }.filter { !$0.isLocked }.map(\.path).sorted()
-    }
+    package var unlocked: [String] { allUnlocked.map(\.path) }
 
     /// Locks the open keychains for all clients.
     ///

@@ -68,7 +68,9 @@ struct TokenKeychainKey: TokenObjectKey {
 
     var keychainName: String { slot.name }
     var tokenSlot: (any TokenBackend)? { slot }
-    private var accessPlace: String { slot.accessPlace(of: identity.id.description) }
+    /// The card in decisions about programs, and its name there.
+    var accessPlace: String { slot.accessPlace(of: identity.id.description) }
+    var accessName: String { slot.knownLabel(at: insertion) ?? slot.name }
 
     /// Uses a PIN that was verified in this session where the key's policy lets it, else asks for the PIN and presents
     /// it in the transaction of the operation.
@@ -79,7 +81,7 @@ struct TokenKeychainKey: TokenObjectKey {
         let operation = TokenOperation(key: object.id, action: action, publicKey: publicKey)
         if key.pinPolicy == .never {
             try authentication.requirePermission(
-                toPerformWithoutPIN: operation, on: accessPlace, named: slot.knownLabel(at: insertion) ?? slot.name)
+                toPerformWithoutPIN: operation, on: accessPlace, named: accessName)
         }
         let touch = self.touch(authentication.prompter)
         if let result = try performUnasked(operation, touch, authentication) { return result }
@@ -112,9 +114,7 @@ struct TokenKeychainKey: TokenObjectKey {
                 // The PIN that the program gives is then presented.
                 case .permissionRequired where authentication.hasOwnPIN: return nil
                 case .permissionRequired where !operation.isPermitted:
-                    operation = try authentication.permitted(
-                        operation, on: accessPlace,
-                        named: slot.knownLabel(at: insertion) ?? slot.name)
+                    operation = try authentication.permitted(operation, on: accessPlace, named: accessName)
                 default: throw KeychainError(error)
                 }
             }

@@ -206,16 +206,23 @@ extension LocalKeychain {
 // MARK: Decisions
 
 extension LocalKeychain {
-    /// Whether the keychain has a decision; false while it is locked.
-    func has(_ grant: AccessGrant) -> Bool {
-        (try? use { opened throws(KeychainError) in try opened.has(grant) }) ?? false
+    /// The decision on a program; nil without one, and while the keychain is locked.
+    func decision(on subject: StoredDecision.Subject) -> Bool? {
+        (try? use { opened throws(KeychainError) in try opened.decision(on: subject) }) ?? nil
     }
 
-    /// Notes a decision with the item.
+    /// The decisions about the keychain's items; none while it is locked.
+    func decisions() throws(KeychainError) -> [StoredDecision] {
+        try use { opened throws(KeychainError) in try opened.decisions() }
+    }
+
+    /// Notes decisions with their items, and removes others.
     ///
     /// - Throws: `errSecInteractionNotAllowed` while the keychain is locked, `errSecReadOnly`.
-    func add(_ grant: AccessGrant) throws(KeychainError) {
-        try use { opened throws(KeychainError) in try opened.add(grant) }
+    func change(
+        adding added: [StoredDecision], removing removed: [StoredDecision.Subject] = []
+    ) throws(KeychainError) {
+        try use { opened throws(KeychainError) in try opened.change(adding: added, removing: removed) }
     }
 }
 

@@ -1,81 +1,154 @@
 package import KeychainModel
+internal import SecureBytes
 internal import SystemCrypto
 
-/// A decision that holds for ever: a program may use an item.
-package struct AccessGrant: Sendable, Hashable {
-    /// The item, by ``PersistentReference/hexText``.
-    let item: String
-    /// The number of the use; 0 for all.
-    let use: Int64
-    /// The program, in bytes that only the host understands.
-    let program: [UInt8]
+/// A decision that holds for ever: whether a program may use an item.
+package struct StoredDecision: Sendable, Hashable {
+    /// The item, the use and the program, of which there is one decision at most.
+    package struct Subject: Sendable, Hashable {
+        /// The item, by ``PersistentReference/hexText``.
+        package let item: String
+        /// The number of the use; 0 for all.
+        package let use: Int64
+        /// The program, in bytes that only the host understands.
+        package let program: [UInt8]
 
-    package init(item: String, use: Int64, program: [UInt8]) {
-        (self.item, self.use, self.program) = (item, use, program)
+        package init(item: String, use: Int64, program: [UInt8]) {
+            (self.item, self.use, self.program) = (item, use, program)
+        }
     }
+
+    package let subject: Subject
+    package let isAllowed: Bool
+    /// The name of the program, for people.
+    package let name: String
+
+    /// Bytes of a name that are kept.
+    private static let maximumName = 4096
+
+    package init(_ subject: Subject, isAllowed: Bool, name: String) {
+        (self.subject, self.isAllowed, self.name) = (subject, isAllowed, name)
+    }
+
+    /// - Parameter content: of a row's seal.
+    /// - Returns: nil for a kind that this program does not know.
+    fileprivate init?(_ subject: Subject, content: [UInt8]) {
+        let name = String(decoding: content.dropFirst(), as: UTF8.self)
+        switch content.first {
+        // The rows of layout 10.
+        case nil, 1: self.init(subject, isAllowed: true, name: name)
+        case 2: self.init(subject, isAllowed: false, name: name)
+        default: return nil
+        }
+    }
+
+    fileprivate var content: [UInt8] { [isAllowed ? 1 : 2] + name.utf8.prefix(Self.maximumName) }
 }
 
-// The rows of the table `access`. Each has a seal under the keychain's key, so that a row that somebody else has written or moved allows
-// nothing. A row that was deleted by a holder of the key can be put back by whoever can write to the file.
+// The rows of the table `access`. Each has a seal under the keychain's key, so that a row that somebody else has written or moved decides
+// nothing. A row that was deleted or replaced by a holder of the key can be put back by whoever can write to the file.
 extension KeychainConnection {
     /// The number of decisions that a keychain keeps: the newest.
-    static let maximumGrants = 10_000
+    static let maximumDecisions = 10_000
 
-    /// Whether a holder of the key has noted a decision; false while the keychain is locked.
-    package func has(_ grant: AccessGrant) throws(KeychainError) -> Bool {
-        // A file that cannot be written keeps its older layout.
-        guard key != nil, try Migrations.checkedVersion(of: database) >= Migrations.firstVersionWithAccess else {
-            return false
-        }
+    /// Whether a program may use an item, as a holder of the key has noted; nil without a decision, and while the keychain is locked.
+    package func decision(on subject: StoredDecision.Subject) throws(KeychainError) -> Bool? {
+        guard key != nil, try hasDecisions else { return nil }
         let seal = try KeychainError.mapping { () throws(SQLiteError) in
             let row = try database.prepare(
-                "SELECT seal FROM access WHERE item = ? AND use = ? AND program = ?", AccessTable.values(of: grant))
+                "SELECT seal FROM access WHERE item = ? AND use = ? AND program = ?", AccessTable.values(of: subject))
             return try row.step() ? row[0].blob : nil
         }
-        guard let seal else { return false }
-        switch key {
-        case .some(let key): return (try? SealedBox.open(seal, key: key, authenticating: data(of: grant))) != nil
-        case .none: return false
-        }
+        return seal.flatMap { opened(subject, $0)?.isAllowed }
     }
 
-    /// Notes a decision. It may be lost where the machine loses its power.
+    /// The decisions that a holder of the key has noted, the oldest first; none while the keychain is locked.
+    package func decisions() throws(KeychainError) -> [StoredDecision] {
+        guard key != nil, try hasDecisions else { return [] }
+        let rows = try KeychainError.mapping { () throws(SQLiteError) in
+            let statement = try database.prepare("SELECT item, use, program, seal FROM access ORDER BY id")
+            var rows: [(subject: StoredDecision.Subject, seal: [UInt8])] = []
+            while try statement.step() {
+                guard let item = statement[0].text, let use = statement[1].integer, let program = statement[2].blob,
+                    let seal = statement[3].blob
+                else { continue }
+                rows.append((StoredDecision.Subject(item: item, use: use, program: program), seal))
+            }
+            return rows
+        }
+        return rows.compactMap { opened($0.subject, $0.seal) }
+    }
+
+    /// Notes decisions, and removes others. They may be lost where the machine loses its power.
     ///
     /// - Throws: `errSecInteractionNotAllowed` while the keychain is locked, `errSecReadOnly`.
-    package func add(_ grant: AccessGrant) throws(KeychainError) {
+    package func change(
+        adding added: [StoredDecision], removing removed: [StoredDecision.Subject] = []
+    ) throws(KeychainError) {
         try checkWritable()
-        let seal: [UInt8]
+        var seals: [[UInt8]] = []
         switch key {
         case .some(let key):
-            seal = try KeychainError.mapping { () throws(CryptoError) in
-                try SealedBox.seal([UInt8]().span, key: key, authenticating: data(of: grant))
+            for decision in added {
+                let seal = try KeychainError.mapping { () throws(CryptoError) in
+                    try SealedBox.seal(
+                        decision.content.span, key: key, authenticating: data(of: decision.subject))
+                }
+                seals.append(seal)
             }
         case .none: throw Self.locked
         }
         try database.writing(isDurable: false) { () throws(KeychainError) in
             try checkKeyIsCurrent()
             try KeychainError.mapping { () throws(SQLiteError) in
+                for subject in removed {
+                    try database.run(
+                        "DELETE FROM access WHERE item = ? AND use = ? AND program = ?",
+                        AccessTable.values(of: subject))
+                }
+                for (decision, seal) in zip(added, seals) {
+                    try database.run(
+                        "INSERT OR REPLACE INTO access (item, use, program, seal) VALUES (?, ?, ?, ?)",
+                        AccessTable.values(of: decision.subject) + [.blob(seal)])
+                }
+                guard !added.isEmpty else { return }
                 try database.run(
-                    "INSERT OR REPLACE INTO access (item, use, program, seal) VALUES (?, ?, ?, ?)",
-                    AccessTable.values(of: grant) + [.blob(seal)])
-                try database.run(
-                    "DELETE FROM access WHERE id <= ?", [.integer(database.lastInserted - Int64(Self.maximumGrants))])
+                    "DELETE FROM access WHERE id <= ?",
+                    [.integer(database.lastInserted - Int64(Self.maximumDecisions))])
             }
         }
     }
 
-    private func data(of grant: AccessGrant) -> AssociatedData {
+    /// Whether the file has a table of decisions. A file that cannot be written keeps its older layout.
+    private var hasDecisions: Bool {
+        get throws(KeychainError) {
+            try Migrations.checkedVersion(of: database) >= Migrations.firstVersionWithAccess
+        }
+    }
+
+    private func opened(_ subject: StoredDecision.Subject, _ seal: [UInt8]) -> StoredDecision? {
+        switch key {
+        case .some(let key):
+            guard let content = try? SealedBox.open(seal, key: key, authenticating: data(of: subject)).copied() else {
+                return nil
+            }
+            return StoredDecision(subject, content: content)
+        case .none: return nil
+        }
+    }
+
+    private func data(of subject: StoredDecision.Subject) -> AssociatedData {
         var data = AssociatedData("tokenkit access 1", keychain: id)
-        data.append(Array(grant.item.utf8))
-        data.append(number: grant.use)
-        data.append(grant.program)
+        data.append(Array(subject.item.utf8))
+        data.append(number: subject.use)
+        data.append(subject.program)
         return data
     }
 }
 
 enum AccessTable {
-    fileprivate static func values(of grant: AccessGrant) -> [SQLValue] {
-        [.text(grant.item), .integer(grant.use), .blob(grant.program)]
+    fileprivate static func values(of subject: StoredDecision.Subject) -> [SQLValue] {
+        [.text(subject.item), .integer(subject.use), .blob(subject.program)]
     }
 
     /// Removes the decisions about an item, or all.

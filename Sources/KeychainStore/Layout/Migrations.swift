@@ -161,6 +161,9 @@ package enum Migrations {
             seal BLOB NOT NULL, UNIQUE (item, use, program)
         ) STRICT;
         """,
+        """
+        -- The seals of decisions say whether a program may use the item. Programs of the layout before would take a denial for the contrary.
+        """,
     ]
 
     /// The tables whose rows have a checksum.

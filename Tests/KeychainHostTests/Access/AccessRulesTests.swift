@@ -99,5 +99,12 @@ import Testing
         #expect(throws: KeychainError(.interactionNotAllowed)) {
             try AccessDecisions().require(.read, of: item, by: asking, asking: NoPrompter())
         }
+        // A person's denial goes before the rules.
+        let policy = RememberedAccess()
+        policy.decide(false, try asking.program(at: path), to: nil, item)
+        #expect(throws: KeychainError(.userCanceled)) {
+            try AccessDecisions(policy: policy, rules: { rules }).require(
+                .read, of: item, by: asking, asking: NoPrompter())
+        }
     }
 }

@@ -8,6 +8,20 @@ import Testing
 @testable import KeychainModel
 @testable import KeychainStore
 
+extension AccessPolicy {
+    func allow(_ program: ProgramID, to use: AccessQuestion.Use?, _ item: AccessItem) {
+        decide(true, DecidedProgram(program, name: "/usr/bin/mailer"), to: use, item)
+    }
+
+    func deny(_ program: ProgramID, to use: AccessQuestion.Use?, _ item: AccessItem) {
+        decide(false, DecidedProgram(program, name: "/usr/bin/mailer"), to: use, item)
+    }
+
+    func allows(_ program: ProgramID?, to use: AccessQuestion.Use, _ item: AccessItem) -> Bool {
+        decision(on: program, to: use, item) == true
+    }
+}
+
 /// Decisions about a keychain's items, which are in its file.
 @Suite struct StoredAccessTests {
     private let user: TestUser
@@ -39,8 +53,13 @@ import Testing
         let policy: StoredAccess
         let keychain: LocalKeychain
 
-        func allows(_ program: ProgramID, to use: AccessQuestion.Use, _ item: AccessItem) -> Bool {
-            policy.allows(program, to: use, AccessItem(key: item.key, name: item.name, in: keychain.accessPlace))
+        func allows(_ program: ProgramID?, to use: AccessQuestion.Use, _ item: AccessItem) -> Bool {
+            decision(on: program, to: use, item) == true
+        }
+
+        func decision(on program: ProgramID?, to use: AccessQuestion.Use, _ item: AccessItem) -> Bool? {
+            policy.decision(
+                on: program, to: use, AccessItem(key: item.key, name: item.name, in: keychain.accessPlace))
         }
     }
 
@@ -92,6 +111,134 @@ import Testing
             #expect(programs.filter { later.allows($0, to: .sign, item) } == [program])
             try forge("DELETE FROM access")
         }
+    }
+
+    // MARK: Denials
+
+    @Test func aDenialHoldsInLaterHosts() throws {
+        policy.deny(program, to: .read, item)
+        #expect(policy.decision(on: program, to: .read, item) == false && !policy.hasUnsaved)
+        let later = try later()
+        #expect(later.decision(on: program, to: .read, item) == false)
+        #expect(later.decision(on: program, to: .export, item) == nil)
+        #expect(later.decision(on: .path("/usr/bin/other"), to: .read, item) == nil)
+    }
+
+    @Test func aDenialGoesBeforeAllElse() throws {
+        policy.decide(true, .any, to: nil, item)
+        policy.deny(program, to: .read, item)
+        #expect(policy.decision(on: program, to: .read, item) == false)
+        #expect(policy.decision(on: program, to: .sign, item) == true)
+        policy.allow(program, to: .export, item)
+        policy.deny(program, to: nil, item)
+        let later = try later()
+        for use in AccessQuestion.Use.allCases { #expect(later.decision(on: program, to: use, item) == false) }
+        #expect(later.allows(nil, to: .read, item))
+        #expect(try rows == 2, "a decision for all uses replaces those for single ones")
+    }
+
+    @Test func theLastDecisionHolds() throws {
+        policy.deny(program, to: nil, item)
+        policy.allow(program, to: nil, item)
+        #expect(try later().decision(on: program, to: .read, item) == true)
+        policy.deny(program, to: nil, item)
+        #expect(try later().decision(on: program, to: .read, item) == false)
+        #expect(try rows == 1)
+    }
+
+    @Test(arguments: [
+        "UPDATE access SET use = 5", "UPDATE access SET program = CAST(x'012f' AS BLOB)",
+        "UPDATE access SET item = '00'", "UPDATE access SET seal = x''", "UPDATE access SET seal = zeroblob(29)",
+        "DELETE FROM access",
+    ])
+    func aRowThatSomebodyElseWroteDeniesNothing(sql: String) throws {
+        policy.deny(program, to: .read, item)
+        try forge(sql)
+        let later = try later()
+        for item in [item, AccessItem(key: "00", name: "other", in: item.place)] {
+            for use in AccessQuestion.Use.allCases {
+                for program in [program, .path("/")] {
+                    #expect(later.decision(on: program, to: use, item) == nil)
+                }
+            }
+        }
+    }
+
+    @Test func aLockedKeychainDeniesNothing() throws {
+        policy.deny(program, to: .read, item)
+        #expect(try later(unlocking: false).decision(on: program, to: .read, item) == nil)
+    }
+
+    // MARK: Any program
+
+    @Test func anyProgramIsOneWithoutLastingDecisionsToo() throws {
+        policy.decide(true, .any, to: nil, item)
+        let later = try later()
+        for program in [program, .digest([UInt8](repeating: 1, count: 32)), nil] {
+            #expect(later.allows(program, to: .read, item))
+        }
+        try forge("UPDATE access SET item = '00'")
+        #expect(try self.later().decision(on: nil, to: .read, item) == nil)
+    }
+
+    // MARK: Lists, and forgetting
+
+    private func entries(_ keychain: LocalKeychain) throws -> [String] {
+        try keychain.accessEntries().map { entry in
+            let use = entry.use.map { "\($0)" } ?? "all"
+            return "\(entry.isAllowed ? "allow" : "deny") \(entry.program ?? "any") \(use) \(entry.item)"
+        }
+    }
+
+    @Test func theDecisionsOfAKeychainAreListed() throws {
+        policy.allow(program, to: .read, item)
+        policy.deny(.digest([UInt8](repeating: 1, count: 32)), to: nil, item)
+        policy.decide(true, .any, to: nil, item)
+        let expected = [
+            "allow /usr/bin/mailer read mail of anna in login", "deny /usr/bin/mailer all mail of anna in login",
+            "allow any all mail of anna in login",
+        ]
+        #expect(try entries(keychain) == expected)
+        #expect(try entries(later().keychain) == expected)
+        #expect(try keychain.accessEntries().allSatisfy { $0.reference == reference && $0.isLasting })
+        try forge("UPDATE access SET seal = zeroblob(29) WHERE use = 4")
+        #expect(try entries(keychain) == Array(expected.dropFirst()), "a forged row is not shown")
+    }
+
+    @Test func aRowOfTheLayoutBeforeAllows() throws {
+        policy.allow(program, to: .read, item)
+        let opened = try KeychainConnection.connect(path, access: .readWrite)
+        try opened.execute("PRAGMA user_version = 10")
+        let later = try later()
+        #expect(later.allows(program, to: .read, item))
+        #expect(try opened.value("PRAGMA user_version").integer == Migrations.currentVersion)
+    }
+
+    @Test func decisionsAreForgotten() throws {
+        let other = DecidedProgram(.path("/usr/bin/other"), name: "/usr/bin/other")
+        let bob = try keychain.add(.genericPassword([.account: "bob", .service: "mail"], secret: .of("x")))
+        let second = AccessItem(key: bob.reference.hexText, name: "mail of bob in login", in: item.place)
+        func decideAll() {
+            for item in [item, second] {
+                policy.allow(program, to: .read, item)
+                policy.deny(.digest([UInt8](repeating: 1, count: 32)), to: nil, item)
+                policy.decide(false, other, to: .sign, item)
+                policy.decide(true, .any, to: nil, item)
+            }
+            policy.allow(program, to: .sign, AccessItem(key: "9A", name: "card", in: "piv:1"))
+        }
+        decideAll()
+        #expect(try policy.forget(item: item, program: other) == 1)
+        #expect(try policy.forget(item: item, program: nil) == 3)
+        #expect(try rows == 4)
+        #expect(try policy.forget(item: nil, program: other) == 1)
+        #expect(
+            try policy.forget(item: nil, program: DecidedProgram(program, name: "/usr/bin/mailer")) == 3,
+            "a program's decisions are also those that have its path, and those about a card")
+        #expect(try entries(keychain) == ["allow any all mail of bob in login"])
+        decideAll()
+        #expect(try policy.forget(item: nil, program: nil) == 9)
+        #expect(try rows == 0 && !policy.hasUnsaved)
     }
 
     @Test func aLockedKeychainAllowsNothing() throws {
@@ -181,7 +328,7 @@ import Testing
     @Test func theNewestDecisionsAreKept() throws {
         policy.allow(program, to: .read, item)
         policy.allow(program, to: .export, item)
-        try forge("UPDATE access SET id = \(KeychainConnection.maximumGrants + 1) WHERE use = 5")
+        try forge("UPDATE access SET id = \(KeychainConnection.maximumDecisions + 1) WHERE use = 5")
         policy.allow(program, to: .sign, item)
         #expect(try rows == 2)
         #expect(!policy.allows(program, to: .read, item))

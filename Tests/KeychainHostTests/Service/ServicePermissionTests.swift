@@ -10,6 +10,26 @@ import VirtualCard
 
 @testable import KeychainHost
 
+/// A process that is not this one.
+final class OtherProgram {
+    let handle: ProcessHandle?
+    private let child: ChildProcess
+
+    init() throws {
+        let null = open("/dev/null", O_RDWR | O_CLOEXEC)
+        defer { close(null) }
+        child = try ChildProcess(["sleep", "600"], streams: [null, null, null])
+        let process = child.identifier
+        try #require(eventually { Executable.name(of: process) == "sleep" })
+        handle = ProcessHandle(process)
+    }
+
+    deinit {
+        kill(child.identifier, SIGKILL)
+        child.wait()
+    }
+}
+
 /// A program uses items of a keychain that another program has unlocked only where a person allows it.
 @Suite struct ServicePermissionTests {
     private static let asking = RequestContext(questions: .byHost)
@@ -29,26 +49,6 @@ import VirtualCard
             stage.login.identifier, for: nil,
             RequestContext(questions: .never, credentials: [.init(.password, .of("p"))]))
         return stage
-    }
-
-    /// A process that is not this one.
-    private final class OtherProgram {
-        let handle: ProcessHandle?
-        private let child: ChildProcess
-
-        init() throws {
-            let null = open("/dev/null", O_RDWR | O_CLOEXEC)
-            defer { close(null) }
-            child = try ChildProcess(["sleep", "600"], streams: [null, null, null])
-            let process = child.identifier
-            try #require(eventually { Executable.name(of: process) == "sleep" })
-            handle = ProcessHandle(process)
-        }
-
-        deinit {
-            kill(child.identifier, SIGKILL)
-            child.wait()
-        }
     }
 
     private func permission(_ person: any Prompter) -> Permission {
