@@ -36,6 +36,11 @@ struct KeychainChange {
         return added
     }
 
+    /// Decides which programs use items without a question.
+    func decide(_ access: TrustedApplicationOptions.Decisions, _ items: [Item]) throws(KeychainError) {
+        try access.apply(to: items, host, context)
+    }
+
     /// - Returns: the changed item.
     func update(_ item: Item, to attributes: Attributes, _ secret: SharedSecret) throws(KeychainError) -> Item {
         let query = Query(item.reference, in: [keychain])

@@ -61,9 +61,9 @@ struct CreateKeypair: ParsableCommand, AttributeCommand {
     }
 
     func run() throws {
-        access.explain()
         let new = try newKey()
         let named = try NamedKeychain(file: keychain)
+        let access = try access.decisions(in: named.details, named.access.host)
         let prompter = try authentication.prompter(for: [keychain].compactMap { $0 }, named.access)
         let change = try KeychainChange(of: named, authentication, prompter, to: "store a key")
         var attributes = key.attributes.filter { [.startDate, .endDate].contains($0.key) }
@@ -79,6 +79,7 @@ struct CreateKeypair: ParsableCommand, AttributeCommand {
             halves = [try .symmetricKey(type.randomKey(bits: bits), type: type, attributes)]
         }
         let keys = try change.add(halves)
+        try change.decide(access, keys)
         if output.json {
             try Listing.showJSON(keys.map { ItemText.JSONItem($0, keychain: named.description.location) })
         }

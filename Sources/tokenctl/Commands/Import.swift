@@ -60,10 +60,10 @@ struct Import: ParsableCommand, AttributeCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
-        access.explain()
         let attributes = try givenAttributes()
         let input = try Input(file)
         let named = try NamedKeychain(file: keychain)
+        let access = try access.decisions(in: named.details, named.access.host)
         let host = try authentication.host(
             named.access, for: [keychain].compactMap { $0 })
         let passphrase = passphrase.map { PassphraseSource.given(SharedSecret(SecretArgument.secret($0))) }
@@ -80,6 +80,7 @@ struct Import: ParsableCommand, AttributeCommand {
             Warnings.show("note: \(other) in '\(input.name)' cannot be imported, and is left out")
         }
         let outcome = ImportOutcome(content, to: named.description.location)
+        try access.apply(to: outcome.added, host, authentication.request)
         if output.json { try outcome.showJSON() } else { outcome.report() }
         if nonExtractable { outcome.warnOfExtractableKeys() }
     }

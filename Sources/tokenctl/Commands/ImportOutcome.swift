@@ -5,7 +5,7 @@ internal import SecureBytes
 /// The result of an import: the new items, and those that were there already and stay unchanged.
 struct ImportOutcome {
     private let location: String
-    private let added: [Item]
+    let added: [Item]
     private let existing: [Item]
 
     /// - Parameter location: the place of the keychain that took the file.

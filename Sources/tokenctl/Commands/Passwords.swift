@@ -52,11 +52,12 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
     }
 
     func run() throws {
-        access.explain()
         let named = try NamedKeychain(file: keychain)
+        let access = try access.decisions(in: named.details, named.access.host)
         let prompter = try authentication.prompter(for: [keychain].compactMap { $0 }, named.access)
         let change = try KeychainChange(of: named, authentication, prompter, to: "store a password")
         let stored = try store(SharedSecret(readSecret(prompter)), by: change)
+        try change.decide(access, [stored])
         if output.json { try Listing.showJSON(ItemText.JSONItem(stored, keychain: named.description.location)) }
     }
 
@@ -255,22 +256,4 @@ private struct PasswordSearch<Kind: PasswordCommandKind> {
     }
 
     var notFound: KeychainError { KeychainError(.itemNotFound, "no \(Kind.itemClass.noun) matches") }
-}
-
-/// The options of `security` that restrict an item to programs.
-struct TrustedApplicationOptions: ParsableArguments {
-    @Flag(name: .customShort("A"), help: "Has no effect: you are asked when a program first uses it.")
-    var anyApplication = false
-
-    @Option(
-        name: .letter("T"),
-        help: ArgumentHelp(
-            "A program that may use it; has no effect: you are asked when it first does.", valueName: "program"))
-    var applications: [String] = []
-
-    /// Warns that -T has no effect.
-    func explain() {
-        guard !applications.isEmpty, !anyApplication else { return }
-        Warnings.show("note: -T has no effect: you are asked when a program first uses an item")
-    }
 }

@@ -38,15 +38,17 @@ import Testing
         try FileManager.default.removeItem(atPath: card.path("signature"))
     }
 
+    private var pkcs11Tool: [String] {
+        [
+            "pkcs11-tool", "--module", ConsumerCard.module, "--login", "--sign", "--mechanism", "ECDSA-SHA256",
+            "--label", "key", "--signature-format", "openssl", "--input-file", card.path("message"), "--output-file",
+            card.path("signature"),
+        ]
+    }
+
     /// No program is given the password.
     private func signWithPKCS11Tool() throws {
-        try card.succeed(
-            [
-                "pkcs11-tool", "--module", ConsumerCard.module, "--login", "--sign", "--mechanism", "ECDSA-SHA256",
-                "--label", "key", "--signature-format", "openssl", "--input-file", card.path("message"),
-                "--output-file",
-                card.path("signature"),
-            ], session)
+        try card.succeed(pkcs11Tool, session)
         try expectSignature()
     }
 
@@ -120,6 +122,22 @@ import Testing
         #expect(try card.pinentryPermissions.count == 2)
         try signWithOpenSSL()
         #expect(try card.pinentryPermissions.count == 4)
+    }
+
+    @Test func whatIsDeniedOrAllowedAheadAsksNothing() throws {
+        defer { host.stop() }
+        try card.succeed([Program.command, "access", "deny", "/usr/bin/pkcs11-tool", "key"], session)
+        try card.fail(pkcs11Tool, session)
+        #expect(try card.pinentryPermissions.isEmpty)
+        let log = try card.succeed([Program.command, "host", "log"], session)
+        #expect(log.contains("]: sign with 'key' of 'login': failed, "))
+        try card.succeed([Program.command, "access", "allow", "/usr/bin/pkcs11-tool", "key"], session)
+        let permissions = try card.pinentryPermissions
+        #expect(permissions.count == 1)
+        #expect(permissions.first?.contains("Program: pkcs11-tool%0AFile: /usr/bin/pkcs11-tool%0A") == true)
+        #expect(permissions.first?.contains("%0AAsked for by: tokenctl, started by ") == true)
+        try signWithPKCS11Tool()
+        #expect(try card.pinentryPermissions.count == 1)
     }
 
     @Test func theHostsEndLocksIt() throws {
