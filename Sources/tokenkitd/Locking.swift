@@ -6,7 +6,7 @@ internal import LoginSessions
 /// On sleep, a keychain locks only where its settings say so. A locked screen locks none: which of its items can be read then is a setting
 /// of each (`kSecAttrAccessible…`).
 @Sendable func lockEverything(_ shared: SharedState, after event: LoginEvent) {
+    // Keychains come first: a card may need seconds to forget its PIN, and the machine does not wait longer.
+    if event != .screenLocked { shared.files.lock { keychain in event == .sessionEnded || keychain.locksOnSleep } }
     shared.cards.forgetPINs()
-    guard event != .screenLocked else { return }
-    shared.files.lock { keychain in event == .sessionEnded || keychain.locksOnSleep }
 }

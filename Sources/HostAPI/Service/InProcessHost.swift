@@ -7,8 +7,10 @@ package protocol InProcessHost: KeychainService {
     func asking(_ person: any Prompter) -> Self
 
     /// The bytes of a secret key in a file, for its use, even where they must not be revealed. This has no wire form: they leave no process.
+    ///
+    /// - Parameter use: the use that a person allows the client's program.
     func keyBytes(
-        of key: PersistentReference, in place: String, _ context: RequestContext
+        of key: PersistentReference, in place: String, for use: AccessQuestion.Use, _ context: RequestContext
     ) throws(KeychainError) -> Secret
 
     /// The state of a place, which stays current for as long as the client lives.

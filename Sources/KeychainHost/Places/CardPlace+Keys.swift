@@ -37,13 +37,16 @@ extension CardPlace {
         }
         var operation = operation
         let answersBefore = answers.load(ordering: .acquiring)
-        do throws(KeychainError) {
-            if let result = try performUnasked(operation, with: key, notice, authentication) { return result }
-        } catch {
-            guard error.failure == .permissionRequired else { throw error }
-            let card = try accessNames()
-            operation = try authentication.permitted(operation, on: card.place, named: card.name)
-            if let result = try performUnasked(operation, with: key, notice, authentication) { return result }
+        /// The result without a question for the PIN, perhaps with one for a permission; nil where the card needs the PIN.
+        func performPermitted() throws(KeychainError) -> Secret? {
+            do throws(KeychainError) {
+                return try performUnasked(operation, with: key, notice, authentication)
+            } catch {
+                guard error.failure == .permissionRequired, !operation.isPermitted else { throw error }
+                let card = try accessNames()
+                operation = try authentication.permitted(operation, on: card.place, named: card.name)
+                return try performUnasked(operation, with: key, notice, authentication)
+            }
         }
         func performAsking() throws(KeychainError) -> Secret {
             let insertion = try inTurn { state throws(KeychainError) in try connection(of: key.generation, &state) }
@@ -51,26 +54,24 @@ extension CardPlace {
             var question = PINQuestion(
                 .pin, use: "\(use) with key \(operation.key)\(wait)", slot: slot, insertion: insertion,
                 authentication: authentication)
-            return try question.present { (pin, lastTry) throws(TokenError) in
+            let result = try question.present { (pin, lastTry) throws(TokenError) in
                 let notice = pin.origin == .typed ? nil : notice
                 return try slot.perform(operation, presenting: pin, lastTry: lastTry, at: insertion, notice: notice)
             }
+            state.withLock { noteGiven(authentication, &$0) }
+            return result
         }
+        if let result = try performPermitted() { return result }
         return try questionGate.withLock { _ throws(KeychainError) in
             // The card may have the PIN by now, from another thread that asked.
-            if answers.load(ordering: .acquiring) != answersBefore,
-                let result = try performUnasked(operation, with: key, notice, authentication)
-            {
+            if answers.load(ordering: .acquiring) != answersBefore, let result = try performPermitted() {
                 return result
             }
             let result = try authentication.inTurn(of: slot) { hasWaited throws(KeychainError) in
-                if hasWaited, let result = try performUnasked(operation, with: key, notice, authentication) {
-                    return result
-                }
+                if hasWaited, let result = try performPermitted() { return result }
                 return try performAsking()
             }
             answers.add(1, ordering: .releasing)
-            try inTurn { state throws(KeychainError) in noteGiven(authentication, &state) }
             return result
         }
     }

@@ -114,7 +114,7 @@ extension Host {
 
 extension Host: InProcessHost {
     package func keyBytes(
-        of key: PersistentReference, in place: String, _ context: RequestContext
+        of key: PersistentReference, in place: String, for use: AccessQuestion.Use, _ context: RequestContext
     ) throws(KeychainError) -> Secret {
         let bytes = try visit(place: place, context) { (place, _, authentication) throws(KeychainError) in
             guard let file = place as? FilePlace else {
@@ -123,7 +123,8 @@ extension Host: InProcessHost {
             let symmetric = try file.symmetricKey(key)
             return try journal.noting(.use, symmetric.label, of: symmetric.keychainName) { () throws(KeychainError) in
                 SharedSecret(
-                    try symmetric.material(use: context.purpose ?? "use the key", authentication: authentication))
+                    try symmetric.material(
+                        for: use, use: context.purpose ?? "use the key", authentication: authentication))
             }
         }
         return bytes.secret.clone()

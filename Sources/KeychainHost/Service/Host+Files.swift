@@ -133,7 +133,9 @@ extension Host {
             if new == nil { try file.check(password: from) }
             let to = try new.orAsked(PromptRequest(.newPassword, subject: file.name), prompter)
             try visit.ticket.check()
-            return renewsKey ? try file.rekey(from: from, to: to) : try file.changePassword(from: from, to: to)
+            let change = renewsKey ? try file.rekey(from: from, to: to) : try file.changePassword(from: from, to: to)
+            if !file.isLocked { visit.session.authentication.noteGiven(for: file.accessPlace) }
+            return change
         }
     }
 
@@ -144,6 +146,11 @@ extension Host {
             let (file, authentication) = (try visit.session.file(keychain), visit.session.authentication)
             guard let token = try visit.session.keychain(card) as? TokenKeychain else {
                 throw .noSuchKeychain(card)
+            }
+            try file.checkWritable()
+            // The card gets the key. A program for which another one has unlocked the keychain needs the password for that.
+            if authentication.permission != nil, !authentication.hasGiven(for: file.accessPlace), try file.hasPassword {
+                try file.confirmPresence(use: visit.use("bind it to a card"), authentication: authentication)
             }
             try file.unlockToChange(use: visit.use("bind it to a card"), authentication: authentication)
             let others = try file.hasPassword ? authentication.forOthers : authentication

@@ -110,7 +110,7 @@ extension LocalKeychain {
                 let opened = try open(binding, with: key, on: token, use: use, afresh: afresh, authentication)
                 // A card that another program has unlocked makes this one no giver of anything.
                 if authentication.hasGiven(for: token.slot.accessPlace(of: binding.tokenID)) {
-                    authentication.noteGiven(for: accessPlace)
+                    authentication.noteGiven(for: accessPlace(of: opened))
                 }
                 return opened
             } catch {

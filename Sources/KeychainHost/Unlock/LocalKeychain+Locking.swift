@@ -48,10 +48,19 @@ extension LocalKeychain {
     }
 
     /// Keeps the key until the settings, or a limit, say otherwise. An unlocked keychain keeps its limit.
+    ///
+    /// - Throws: `errSecInvalidKeychain` for another key than the one that it is unlocked with.
     func take(_ key: consuming Secret) throws(KeychainError) {
         var key: Secret? = key
         try use { opened throws(KeychainError) in
-            guard opened.key == nil, let key = key.take() else { return }
+            guard let key = key.take() else { return }
+            guard !opened.isUnlocked(withOtherThan: key) else {
+                throw KeychainError(
+                    .invalidKeychain,
+                    "the keychain file was altered: the password opens another key than the keychain was unlocked with",
+                    remedy: "restore it from a backup")
+            }
+            guard opened.key == nil else { return }
             try opened.unlock(key)
             if isShared.load(ordering: .acquiring) {
                 opened.limitLifetime(toSeconds: KeychainSettings.standardSessionTime)
@@ -113,7 +122,11 @@ extension LocalKeychain {
     ///
     /// - Throws: `errSecInvalidKeychain` where that is not as it was written.
     var hasPassword: Bool {
-        get throws(KeychainError) { try unalteredKey().hasPassword }
+        get throws(KeychainError) {
+            let key = try unalteredKey()
+            if key.hasPassword { return true }
+            return try use { opened throws(KeychainError) in opened.hasPassword(key) }
+        }
     }
 
     private func unalteredKey() throws(KeychainError) -> WrappedKey {

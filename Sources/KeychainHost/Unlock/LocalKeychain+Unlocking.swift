@@ -29,7 +29,7 @@ extension LocalKeychain {
     func confirmPresence(use: String, authentication: AuthenticationContext) throws(KeychainError) {
         if !isLocked, authentication.knowsPresence(for: identifier) { return }
         let key = try obtainKey(use: use, afresh: true, authentication: authentication)
-        if isLocked { try unlock(key: key) }
+        if isLocked { try unlock(key: key) } else { try take(key) }
         authentication.notePresence(for: identifier)
     }
 
@@ -40,7 +40,7 @@ extension LocalKeychain {
         var failure: KeychainError?
         let given = try attempt(&failure) { () throws(KeychainError) in try keyFromContext(authentication) }
         if let given {
-            authentication.noteGiven(for: accessPlace)
+            authentication.noteGiven(for: accessPlace(of: given))
             return given
         }
         // A credential that a program gave is its answer: once it is refused, no person is asked for another.
@@ -68,7 +68,7 @@ extension LocalKeychain {
             timesAsked += 1
             do throws(KeychainError) {
                 let key = try wrappedKey().unwrap(password: password, of: name)
-                authentication.noteGiven(for: accessPlace)
+                authentication.noteGiven(for: accessPlace(of: key))
                 return key
             } catch {
                 // A password that a damaged file does not open may still be a PIN.
@@ -85,7 +85,7 @@ extension LocalKeychain {
                 authentication: AuthenticationContext(pin: password, lastTry: authentication.lastTry))
             if let byCard {
                 // The PIN was the program's own answer.
-                authentication.noteGiven(for: accessPlace)
+                authentication.noteGiven(for: accessPlace(of: byCard))
                 return byCard
             }
             if let failure { throw failure }

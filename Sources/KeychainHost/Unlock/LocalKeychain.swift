@@ -26,9 +26,8 @@ public final class LocalKeychain: Sendable {
     /// Whether the file can only be read.
     public let isReadOnly: Bool
 
-    /// The name of this open file in decisions about programs. Whoever can write files can make one with the identifier of another
-    /// keychain, and with a password of his own.
-    let accessPlace: String
+    /// The name of this open file. Whoever can write files can make one with the identifier of another keychain.
+    private let fileName: String
 
     let state: KeychainState
     /// Forgets the key when its time is over.
@@ -42,10 +41,17 @@ public final class LocalKeychain: Sendable {
     private init(_ opened: consuming sending KeychainConnection) throws(KeychainError) {
         path = opened.file.path
         identifier = opened.identifier
-        accessPlace = "\(opened.identifier.rawValue) \(LocalKeychain.count.wrappingAdd(1, ordering: .relaxed).newValue)"
+        fileName = "\(opened.identifier.rawValue) \(LocalKeychain.count.wrappingAdd(1, ordering: .relaxed).newValue)"
         isReadOnly = try opened.isReadOnly
         state = KeychainState(opened, isReadOnly: isReadOnly)
     }
+
+    /// The name of what a key opens here, in decisions about programs. Whoever can write to the file can put a key of his own into it,
+    /// under a password of his own: to have given that is nothing.
+    func accessPlace(of key: borrowing Secret) -> String { "\(fileName) \(KeychainConnection.name(of: key))" }
+
+    /// The name of what is unlocked here, in decisions about programs.
+    var accessPlace: String { "\(fileName) \(state.withLock { $0.keyName } ?? "")" }
 
     // Ends the timer, so that the release of the last reference closes the file: the timer's thread might do so too
     // late, after the end of the process.

@@ -1,5 +1,6 @@
 package import KeychainModel
 package import SecureBytes
+internal import SystemCrypto
 
 /// The key of a keychain: unlocking, locking.
 extension KeychainConnection {
@@ -7,7 +8,49 @@ extension KeychainConnection {
     package mutating func unlock(_ key: consuming Secret) throws(KeychainError) {
         lifetime = KeyLifetime(try KeychainSettings(readingFrom: database), from: environment.uptime())
         self.key = consume key
+        emptyPassword = nil
         renewSeals()
+    }
+
+    /// Whether the key is there, and is another one. Whoever can write to the file can put a key of his own into it.
+    package func isUnlocked(withOtherThan key: borrowing Secret) -> Bool {
+        switch self.key {
+        case .some(let own): !own.equals(key)
+        case .none: false
+        }
+    }
+
+    /// A text by which the key is told from others, and that does not tell the key; nil while the keychain is locked.
+    package var keyName: String? {
+        switch key {
+        case .some(let key): Self.name(of: key)
+        case .none: nil
+        }
+    }
+
+    /// A text by which a key is told from others, and that does not tell the key.
+    package static func name(of key: borrowing Secret) -> String {
+        let code = try? HMAC.code(for: Array("keychain key name 1".utf8), key: key)
+        // Without a code it is a name that no other call gives.
+        return Hex.encode(code ?? UniqueID().bytes)
+    }
+
+    /// Whether a password other than the empty one opens the keychain.
+    ///
+    /// The file's word for it is checked while the keychain is unlocked: whoever can write to the file could have it say that there is no
+    /// password, so that programs are used without a question.
+    package mutating func hasPassword(_ wrapped: WrappedKey) -> Bool {
+        guard !wrapped.hasPassword else { return true }
+        guard key != nil else { return false }
+        if let known = emptyPassword, known.row == wrapped { return !known.opens }
+        let opened = try? wrapped.unwrap(password: Secret(capacity: 0) { _ in }, of: file.keychainName)
+        let opens =
+            switch opened {
+            case .some(let opened): !isUnlocked(withOtherThan: opened)
+            case .none: false
+            }
+        emptyPassword = (wrapped, opens)
+        return !opens
     }
 
     /// Forgets the key.

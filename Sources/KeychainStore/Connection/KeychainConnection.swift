@@ -13,6 +13,8 @@ package struct KeychainConnection: ~Copyable {
     package let wasAltered: Bool
     /// The keychain's key; nil while it is locked.
     package var key: Secret?
+    /// The last row that was checked for whether the empty password opens the key, and whether it does.
+    var emptyPassword: (row: WrappedKey, opens: Bool)?
     /// How long the key is kept.
     package var lifetime: KeyLifetime
     /// The file's data version at the last look at its settings.

@@ -112,9 +112,10 @@ extension KeychainConnection {
                         AccessTable.values(of: decision.subject) + [.blob(seal)])
                 }
                 guard !added.isEmpty else { return }
+                // SQLite subtracts, which does not trap on a number that somebody else has written.
                 try database.run(
-                    "DELETE FROM access WHERE id <= ?",
-                    [.integer(database.lastInserted - Int64(Self.maximumDecisions))])
+                    "DELETE FROM access WHERE id <= ? - ?",
+                    [.integer(database.lastInserted), .integer(Int64(Self.maximumDecisions))])
             }
         }
     }

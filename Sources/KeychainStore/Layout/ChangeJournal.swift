@@ -25,7 +25,8 @@ package enum ChangeJournal {
             [.integer(Int64(kind.rawValue)), SQLValue(item?.encoded()), .integer(Int64(getpid()))])
         let newest = database.lastInserted
         guard newest.isMultiple(of: surplus) else { return }
-        try database.run("DELETE FROM journal WHERE id <= ?", [.integer(newest - minimumCount)])
+        // SQLite subtracts, which does not trap on a number that somebody else has written.
+        try database.run("DELETE FROM journal WHERE id <= ? - ?", [.integer(newest), .integer(minimumCount)])
     }
 
     /// The number of the newest entry.

@@ -1,3 +1,4 @@
+internal import HostAPI
 internal import PKCS11Mechanisms
 package import CCryptoki
 internal import SecureBytes
@@ -203,6 +204,13 @@ extension Cryptoki {
         if let own = try handles.keyEntry(handle, in: session).secret {
             return SecretKeyUse(object: object, bytes: own.secret.clone())
         }
-        return SecretKeyUse(object: object, bytes: try session.slot.keyBytes(of: object))
+        let permission: AccessQuestion.Use =
+            switch use {
+            // The bytes leave: wrapped, copied or digested.
+            case nil: .read
+            case CKA_SIGN, CKA_VERIFY: .sign
+            default: .decrypt
+            }
+        return SecretKeyUse(object: object, bytes: try session.slot.keyBytes(of: object, for: permission))
     }
 }

@@ -91,11 +91,11 @@ extension Slot {
     }
 
     /// The bytes of a secret key of the token, for its use, even where they must not be revealed.
-    func keyBytes(of key: CryptokiObject) throws(CryptokiError) -> Secret {
+    func keyBytes(of key: CryptokiObject, for use: AccessQuestion.Use) throws(CryptokiError) -> Secret {
         guard let reference = key.name.reference else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
         return try CryptokiError.mappingUse { () throws(KeychainError) in
             try service.keyBytes(
-                of: reference, in: name, context(to: "use the key", asks: promptPolicy.asksItself))
+                of: reference, in: name, for: use, context(to: "use the key", asks: promptPolicy.asksItself))
         }
     }
 

@@ -301,8 +301,9 @@ extension AccessPolicy {
         policy.allow(program, to: .read, item)
         try keychain.rekey(from: .of("p"), to: .of("p"), cost: .negligible)
         #expect(try rows == 0)
-        #expect(!policy.allows(program, to: .read, item))
-        policy.allow(program, to: .read, item)
+        let rekeyed = AccessItem(key: item.key, name: item.name, in: try keychain.accessPlace)
+        for item in [item, rekeyed] { #expect(!policy.allows(program, to: .read, item)) }
+        policy.allow(program, to: .read, rekeyed)
         #expect(try later().allows(program, to: .read, item))
     }
 

@@ -9,6 +9,7 @@ import Testing
 import VirtualCard
 
 @testable import KeychainHost
+@testable import KeychainStore
 
 /// A process that is not this one.
 final class OtherProgram {
@@ -176,6 +177,93 @@ final class OtherProgram {
         let item = try stage.addPassword("anna")
         #expect(try read(item, by: stage, Self.silent) == "s3cret")
         #expect(try stage.isSignature(stage.sign(.cardAuthentication, Self.silent), of: .cardAuthentication))
+    }
+
+    // MARK: Files that a program has altered
+
+    /// Changes the keychain's own row, as a program of the user can that has made its checksum anew.
+    private func alter(_ stage: ServiceStage, _ sql: String, _ values: [SQLValue] = []) throws {
+        let database = try KeychainConnection.connect(stage.login.path, access: .readWrite)
+        try database.run(sql, values)
+        try database.stampRows(of: "keychain")
+    }
+
+    private func row(of stage: ServiceStage) throws -> WrappedKey {
+        try WrappedKey(readingFrom: KeychainConnection.connect(stage.login.path, access: .readOnly))
+    }
+
+    private func put(_ row: WrappedKey, withCheck: Bool = true, in stage: ServiceStage) throws {
+        let cost = row.cost
+        try alter(
+            stage, "UPDATE keychain SET scrypt_n = ?, scrypt_r = ?, scrypt_p = ?, salt = ?, wrapped_key = ?",
+            [
+                .integer(Int64(cost.n)), .integer(Int64(cost.r)), .integer(Int64(cost.p)), .blob(row.salt),
+                .blob(row.wrapped),
+            ])
+        if withCheck { try alter(stage, "UPDATE keychain SET key_check = ?", [.blob(row.check)]) }
+    }
+
+    /// Another key for the keychain, under a password that its maker knows.
+    private func ownKey(for stage: ServiceStage) throws -> WrappedKey {
+        try WrappedKey(
+            wrapping: RandomBytes.makeSecret(count: WrappedKey.keyLength), of: row(of: stage).keychain,
+            password: .of("q"), cost: .negligible)
+    }
+
+    private static let own = RequestContext(questions: .never, credentials: [.init(.password, .of("q"))])
+
+    @Test func aFileThatSaysThatItHasNoPasswordIsNotBelieved() throws {
+        let first = try giver()
+        let item = try first.addPassword("anna")
+        try alter(first, "UPDATE keychain SET has_password = 0")
+        let second = try client(of: first, Decides())
+        #expect(throws: KeychainError(.interactionNotAllowed)) { try read(item, by: second, Self.silent) }
+        #expect(try read(item, by: first, Self.silent) == "s3cret")
+    }
+
+    @Test func aPasswordForAnotherKeyThanTheUnlockedOneIsNone() throws {
+        let first = try giver()
+        let item = try first.addPassword("anna")
+        try put(ownKey(for: first), withCheck: false, in: first)
+        let second = try client(of: first, Decides())
+        _ = try? second.service.unlock(first.login.identifier, for: nil, Self.own)
+        #expect(throws: KeychainError(.interactionNotAllowed)) { try read(item, by: second, Self.silent) }
+        // For an item that asks each time, neither.
+        let authentication = AuthenticationContext()
+        authentication.setCredential(.of("q"), .password)
+        #expect(throws: KeychainError(.invalidKeychain)) {
+            try files.keychain(at: first.login.path).confirmPresence(use: "read", authentication: authentication)
+        }
+    }
+
+    @Test func aPasswordForAKeyThatWasThereForAWhileIsNone() throws {
+        let first = try giver()
+        let item = try first.addPassword("anna")
+        let second = try client(of: first, Decides())
+        let file = try files.keychain(at: first.login.path)
+        file.lock()
+        let former = try row(of: first)
+        try put(ownKey(for: first), in: first)
+        try second.service.unlock(first.login.identifier, for: nil, Self.own)
+        file.lock()
+        try put(former, in: first)
+        try first.service.unlock(
+            first.login.identifier, for: nil,
+            RequestContext(questions: .never, credentials: [.init(.password, .of("p"))]))
+        #expect(try read(item, by: first, Self.silent) == "s3cret")
+        #expect(throws: KeychainError(.interactionNotAllowed)) { try read(item, by: second, Self.silent) }
+    }
+
+    /// The card would open the keychain from then on.
+    @Test func aProgramBindsACardOnlyWithThePassword() throws {
+        let first = try giver()
+        let person = TypesInTurn()
+        let second = try client(of: first, Decides(), typing: person)
+        let card = try first.token
+        #expect(throws: KeychainError(.interactionNotAllowed)) {
+            try second.service.bind(first.login.identifier, to: card, key: nil, Self.silent)
+        }
+        #expect(try files.keychain(at: first.login.path).cardBindings().isEmpty)
     }
 
     // MARK: Keys without a PIN

@@ -147,7 +147,8 @@ import VirtualCard
             .symmetricKey(Secret(copying: bytes.span), [.isExtractable: false]), context(stage.login.path))
         let host = try #require(stage.service as? Host)
         #expect(
-            try host.keyBytes(of: item.reference, in: stage.login.path, context(stage.login.path)).copied() == bytes)
+            try host.keyBytes(of: item.reference, in: stage.login.path, for: .read, context(stage.login.path)).copied()
+                == bytes)
         #expect(throws: KeychainError(.dataNotAvailable)) { try host.secret(of: item, context(stage.login.path)) }
     }
 }
