@@ -9,6 +9,7 @@
 #include "host.h"
 #include "signature.h"
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 struct tally {
     volatile long signatures, interruptions;
@@ -101,9 +102,13 @@ int main(int count, char **arguments) {
     for (int index = 0; index < total; index++) {
         pid_t child = fork();
         HOLDS(child >= 0);
-        if (child == 0) _exit(be_one(arguments[5 + index % slots], &tallies[index]));
+        if (child == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            _exit(be_one(arguments[5 + index % slots], &tallies[index]));
+        }
     }
     for (int tries = 0; *ready < total; tries++) {
+        if (tries == 6000) fprintf(stderr, "%d of %d programs are ready\n", *ready, total);
         HOLDS(tries < 6000 && waitpid(-1, NULL, WNOHANG) == 0);
         usleep(10000);
     }

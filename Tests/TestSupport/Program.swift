@@ -103,7 +103,7 @@ extension FileHandle {
 
 extension Thread {
     /// Runs a block that may wait for long on its own thread, so that no shared pool is exhausted.
-    static func detached(in group: DispatchGroup, _ block: @escaping @Sendable () -> Void) {
+    public static func detached(in group: DispatchGroup, _ block: @escaping @Sendable () -> Void) {
         group.enter()
         Thread {
             block()

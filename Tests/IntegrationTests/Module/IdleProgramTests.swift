@@ -11,12 +11,13 @@ import Testing
     /// The KiB by which the host may grow.
     private static let memory = 20_000
 
-    /// Without a keychain, of which each program has a connection of its own to the file.
-    @Test func aThousandIdleProgramsHaveNoThreadAndLittleMemory() throws {
+    @Test(arguments: [false, true])
+    func aThousandIdleProgramsHaveNoThreadAndLittleMemory(withKeychain hasKeychain: Bool) throws {
         let folder = try TemporaryFolder()
         let environment = ModuleProgram.environment(in: folder).merging(["PCSCLITE_CSOCK_NAME": folder.path("none")]) {
             $1
         }
+        if hasKeychain { try ModuleProgram.createKeychain(in: folder, environment) }
         let program = try ModuleProgram.compile("idle", in: folder)
         let host = SessionHost(in: folder, environment)
         try host.start()

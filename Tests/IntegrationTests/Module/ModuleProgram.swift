@@ -36,14 +36,16 @@ enum ModuleProgram {
     /// - Parameter grant: does what the program asks for by a name. If it throws, it is called again.
     static func run(
         _ program: String, _ arguments: [String] = [], in folder: TemporaryFolder, service: String,
-        _ variables: [String: String] = [:], granting grant: @escaping @Sendable (String) throws -> Void = { _ in }
+        _ variables: [String: String] = [:], input: [UInt8] = [],
+        granting grant: @escaping @Sendable (String) throws -> Void = { _ in }
     ) throws -> ProgramResult {
         let attendant = Attendant(of: folder.path("wish"), grant)
         defer { attendant.dismiss() }
         var environment = environment(in: folder).merging(variables) { $1 }
         environment["PCSCLITE_CSOCK_NAME"] = service
         let words = ([program, module] + arguments).map { "'\($0)'" }.joined(separator: " ")
-        return try Program.run(["sh", "-c", "cd '\(folder.path)' && exec \(words)"], environment: environment)
+        return try Program.run(
+            ["sh", "-c", "cd '\(folder.path)' && exec \(words)"], environment: environment, input: input)
     }
 
     /// Carries out the requests that a program writes into a file, and removes the file after each.

@@ -43,7 +43,7 @@ import VirtualCard
         let pulls = DispatchGroup()
         let program = try ModuleProgram.compile(
             "crowd", ["-Wno-deprecated-declarations", "-lcrypto"], in: folder)
-        let slots = ["Virtual PCD 00 00", "Virtual PCD 00 01", "login"]
+        let slots = ["Virtual PCD 00 00", "Virtual PCD 00 01", "Keychain login"]
         let result = try ModuleProgram.run(
             program, ["\(Self.programs)", "\(Self.seconds)", "123456"] + slots, in: folder,
             service: holder.daemon.socketPath, environment
@@ -64,7 +64,6 @@ import VirtualCard
         pulls.wait()
         #expect(result.status == 0, "\(result)")
         #expect(host.privateHosts == 0)
-        print(result.text)
         for card in [holder.card, second.card] {
             card.reset()
             _ = card.process([0x00, 0xA4, 0x04, 0x00, 0x05, 0xA0, 0x00, 0x00, 0x03, 0x08])

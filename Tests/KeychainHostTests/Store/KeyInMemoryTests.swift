@@ -18,49 +18,8 @@ import TokenKit
         test.keychain.lock()
     }
 
-    /// A mapping in a process's memory, as /proc reports it.
-    private struct Mapping {
-        let range: Range<UInt64>
-        let isReadable: Bool
-        var flags: [Substring] = []
-    }
-
-    private func mappings(of process: Int32) throws -> [Mapping] {
-        var mappings: [Mapping] = []
-        // The file's size is reported as 0, so it is read to its end.
-        let file = try #require(FileHandle(forReadingAtPath: "/proc/\(process)/smaps"))
-        let text = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
-        for line in text.split(separator: "\n") {
-            let words = line.split(separator: " ")
-            let ends = words[0].split(separator: "-").compactMap { UInt64($0, radix: 16) }
-            if ends.count == 2 {
-                mappings.append(Mapping(range: ends[0]..<ends[1], isReadable: words[1].hasPrefix("r")))
-            } else if words[0] == "VmFlags:", !mappings.isEmpty {
-                mappings[mappings.count - 1].flags = Array(words.dropFirst())
-            }
-        }
-        return mappings
-    }
-
-    /// The mappings of a process that hold the key.
-    private func places(in process: Int32) throws -> [Mapping] {
-        let memory = open("/proc/\(process)/mem", O_RDONLY | O_CLOEXEC)
-        try #require(memory >= 0)
-        defer { close(memory) }
-        return try mappings(of: process).filter { mapping in
-            guard mapping.isReadable else { return false }
-            var (offset, rest) = (mapping.range.lowerBound, [UInt8]())
-            while offset < mapping.range.upperBound {
-                var part = [UInt8](repeating: 0, count: min(1 << 20, Int(mapping.range.upperBound - offset)))
-                let count = pread(memory, &part, part.count, off_t(truncatingIfNeeded: offset))
-                guard count > 0 else { return false }
-                let bytes = rest + part.prefix(count)
-                if Data(bytes).range(of: Data(key)) != nil { return true }
-                rest = Array(bytes.suffix(key.count - 1))
-                offset += UInt64(count)
-            }
-            return false
-        }
+    private func places(in process: Int32) throws -> [OtherProcessMemory.Mapping] {
+        try OtherProcessMemory.mappings(of: process, with: key)
     }
 
     private func files() throws -> [Data] {
