@@ -36,7 +36,7 @@ func loadable(_ exports: String, name: String) -> [String] {
 /// What the module is compiled with that programs load: Embedded Swift, which has no runtime. It cannot import what is not compiled so,
 /// and finds the sources that it shares by a symbolic link in its folder.
 let embedded: [SwiftSetting] =
-    strict + [.enableExperimentalFeature("Embedded"), .unsafeFlags(["-wmo", "-Osize"])]
+    strict + [.enableExperimentalFeature("Embedded"), .unsafeFlags(["-wmo", "-Osize", "-Xfrontend", "-function-sections"])]
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
@@ -183,9 +183,11 @@ let package = Package(
                 "Wire", "WireTransport",
             ],
             swiftSettings: strict),
-        .target(name: "CPKCS11Module", dependencies: ["CCryptoki", "CHostStart"]),
+        // The system calls of the libraries that programs load, and the state that these keep between calls.
+        .target(name: "CThinClient", dependencies: ["CHostStart"]),
+        .target(name: "CPKCS11Module", dependencies: ["CCryptoki", "CThinClient"]),
         .target(
-            name: "PKCS11Module", dependencies: ["CCryptoki", "CHostStart", "CPKCS11Module"],
+            name: "PKCS11Module", dependencies: ["CCryptoki", "CHostStart", "CPKCS11Module", "CThinClient"],
             exclude: ["exports.map", "tokenkit.module"], swiftSettings: embedded,
             linkerSettings: [
                 .unsafeFlags(loadable("Sources/PKCS11Module/exports.map", name: "libtokenkit-pkcs11.so"))

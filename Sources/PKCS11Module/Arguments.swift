@@ -1,5 +1,5 @@
 internal import CCryptoki
-internal import CPKCS11Module
+internal import CThinClient
 
 // From C's structures to what a message holds.
 

@@ -1,5 +1,6 @@
 internal import CCryptoki
 internal import CPKCS11Module
+internal import CThinClient
 
 /// Keeps the attributes of the last object that a program asked about. The host sends all of them with the first, since programs
 /// ask for one after the other, and for each twice: first for its length, then for its value.
@@ -28,7 +29,7 @@ enum AttributeMemory {
     ) throws(Failure) -> Bool {
         guard let connection = Connections.takeIdle() else { return false }
         defer { Connections.giveBack(connection, context.initialisation) }
-        let memory = unsafe connection.fields.pointee.attributes
+        let memory = unsafe Client.attributes(of: connection).pointee
         guard unsafe Host.number == connection.fields.pointee.host, unsafe memory.isOf(session, object) else {
             return false
         }

@@ -1,5 +1,6 @@
 internal import CCryptoki
 internal import CPKCS11Module
+internal import CThinClient
 
 /// The arguments of the last `C_SignInit` that the host has accepted. A further call with the same arguments is answered here, and sent
 /// together with the data of `C_Sign`: one message a signature in place of two.

@@ -1,36 +1,5 @@
 internal import CCryptoki
-internal import CPKCS11Module
-
-/// The secrets that a call sends: pieces of the program's own memory, in the order of the arguments.
-@safe
-struct Secrets: ~Copyable {
-    private var pieces: [(start: UnsafeRawPointer, count: Int)] = unsafe []
-    private(set) var count = 0
-
-    init() {}
-
-    /// - Throws: `CKR_ARGUMENTS_BAD` for a null pointer with a length.
-    init(_ start: UnsafeMutablePointer<UInt8>?, _ count: CK_ULONG) throws(Failure) {
-        try unsafe append(start, count)
-    }
-
-    mutating func append(_ start: UnsafeMutablePointer<UInt8>?, _ count: CK_ULONG) throws(Failure) {
-        guard count > 0 else { return }
-        guard let start = unsafe start, count <= CK_ULONG(FrameHeader.maximumSecrets) else { throw argumentsBad }
-        unsafe pieces.append((UnsafeRawPointer(start), Int(count)))
-        self.count += Int(count)
-    }
-
-    borrowing func parts(behind header: UnsafeRawBufferPointer, _ fields: UnsafeRawBufferPointer) -> [iovec] {
-        var parts = unsafe [part(header.baseAddress, header.count), part(fields.baseAddress, fields.count)]
-        for index in unsafe pieces.indices { unsafe parts.append(part(pieces[index].start, pieces[index].count)) }
-        return unsafe parts
-    }
-
-    private func part(_ start: UnsafeRawPointer?, _ count: Int) -> iovec {
-        unsafe iovec(iov_base: UnsafeMutableRawPointer(mutating: start), iov_len: count)
-    }
-}
+internal import CThinClient
 
 /// An answer with unread secrets.
 struct Reply: ~Copyable {
@@ -45,7 +14,7 @@ struct Reply: ~Copyable {
     /// A call that the host left unread as it ended is sent to the next host, which knows none of the former host's handles, so
     /// that nothing is done twice.
     ///
-    /// - Throws: `CKR_DEVICE_ERROR` where the host does not answer; ``Host/isMissing``.
+    /// - Throws: `CKR_DEVICE_ERROR` where the host does not answer; ``Failure/isMissingHost``.
     static func ask(
         _ call: PKCS11Call, _ context: inout CallContext, sending secrets: borrowing Secrets = Secrets()
     ) throws(Failure) -> Reply {
@@ -80,12 +49,14 @@ struct Reply: ~Copyable {
         }
         do throws(Failure) {
             let number = try connection.send(call.encoded(), secrets, context.deadline)
-            let (answer, secretCount) = try connection.receive(number, &context.deadline)
+            let (kind, fields, secretCount) = try connection.receive(number, &context.deadline)
+            guard kind == .answer else { throw Failure(CKR_DEVICE_ERROR, "the host sent something else") }
+            let answer = try parsed(fields)
             let deadline = context.deadline
             context.deadline.renew()
             context.log.note(answer.notes)
             if call.function == .getAttributeValue {
-                unsafe connection.fields.pointee.attributes.keep(answer, call, changes)
+                unsafe Client.attributes(of: connection).pointee.keep(answer, call, changes)
             }
             return Reply(
                 answer: answer, secretCount: secretCount, connection: connection,
@@ -95,6 +66,12 @@ struct Reply: ~Copyable {
             Connections.discard(connection)
             if error.isUnread, !Host.hasEnded(host) { throw hostFailed }
             throw error
+        }
+    }
+
+    private static func parsed(_ fields: [UInt8]) throws(Failure) -> PKCS11Answer {
+        do throws(WireError) { return try PKCS11Answer(parsing: fields) } catch {
+            throw Failure(CKR_DEVICE_ERROR, "the host sent a malformed answer")
         }
     }
 

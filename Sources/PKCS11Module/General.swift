@@ -1,5 +1,5 @@
 public import CCryptoki
-internal import CPKCS11Module
+internal import CThinClient
 
 // PKCS #11 §5.4, general purpose functions.
 
@@ -11,7 +11,7 @@ public func C_Initialize(_ arguments: UnsafeMutableRawPointer?) -> CK_RV {
         if let arguments = unsafe arguments {
             try unsafe check(arguments.assumingMemoryBound(to: CK_C_INITIALIZE_ARGS.self).pointee)
         }
-        try Initialisation.begin()
+        guard Initialisation.begin() else { throw Failure(CKR_CRYPTOKI_ALREADY_INITIALIZED) }
         return log.end(CKR_OK)
     } catch {
         return log.end(error.code, error.reason)
@@ -34,7 +34,7 @@ public func C_Finalize(_ reserved: UnsafeMutableRawPointer?) -> CK_RV {
         guard unsafe reserved == nil else { throw argumentsBad }
         // The host ends the waits of other threads, and is asked before any connection is closed.
         context.waits = false
-        try Initialisation.beginEnd(context.initialisation)
+        guard Initialisation.beginEnd(context.initialisation) else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
         if Host.isConnected(context.initialisation) { try? PKCS11Call(.finalize).perform(&context) }
         Initialisation.end(context.initialisation)
         Host.end()
@@ -141,6 +141,9 @@ public func C_GetTokenInfo(_ slot: CK_SLOT_ID, _ information: UnsafeMutablePoint
     }
 }
 
+/// The failure of a wait for an event while others have all connections for waits, one of which gets the next event.
+private let tooManyWaits = Failure(CKR_NO_EVENT, isHost: false)
+
 @c @implementation
 public func C_WaitForSlotEvent(
     _ flags: CK_FLAGS, _ slot: UnsafeMutablePointer<CK_SLOT_ID>?, _ reserved: UnsafeMutableRawPointer?
@@ -149,17 +152,18 @@ public func C_WaitForSlotEvent(
         guard unsafe reserved == nil else { throw argumentsBad }
         let slot = try unsafe required(slot)
         let call = PKCS11Call(.waitForSlotEvent, [UInt64(flags)])
-        context.awaitsEvent = flags & CKF_DONT_BLOCK == 0
+        let awaitsEvent = flags & CKF_DONT_BLOCK == 0
+        if awaitsEvent { context.tooManyWaits = tooManyWaits }
         while true {
             do throws(Failure) {
                 unsafe slot.pointee = try call.number(&context)
                 return
             } catch {
                 // There is no host, and no event, while there is neither a card service nor a keychain.
-                guard error.isMissingHost || error.code == Connections.tooManyWaits.code else { throw error }
+                guard error.isMissingHost || error.code == tooManyWaits.code else { throw error }
             }
-            guard context.awaitsEvent else { throw Failure(CKR_NO_EVENT, isHost: false) }
-            usleep(Host.timeBetweenLooks)
+            guard awaitsEvent else { throw Failure(CKR_NO_EVENT, isHost: false) }
+            usleep(HostNeed.timeBetweenLooks)
             context.deadline.renew()
             guard Initialisation.isCurrent(context.initialisation) else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
         }

@@ -1,4 +1,4 @@
-internal import CPKCS11Module
+internal import CThinClient
 
 /// The home folder of the user whose rights the program has, in `/etc/passwd`.
 ///

@@ -1,4 +1,4 @@
-/* The module's state between calls: words that threads change concurrently, and the fields of each connection.
+/* The library's state between calls: words that threads change concurrently, and the fields of each connection.
  *
  * In C, since Swift initialises global atomics at their first use, under a lock, and a child by fork may lack the thread that holds
  * the lock. */
@@ -7,25 +7,6 @@
 
 #include <stdint.h>
 
-/* The attributes of the last object that a program asked about, as they came with the host's answer. */
-struct tokenkit_attributes {
-    uint64_t session, object;
-    uint64_t changes;     /* the value of the word when they were told */
-    int64_t time;         /* when that was */
-    uint8_t *bytes;       /* NULL for none */
-    uint32_t count;
-};
-
-/* The arguments of the last C_SignInit that the host has accepted. */
-enum { tokenkit_mechanism_limit = 64 };
-struct tokenkit_signature {
-    uint64_t initialisation, host, session, key;
-    uint64_t changes;     /* the value of the word when it was accepted */
-    int32_t mechanism_count; /* bytes of the mechanism; 0 where no further C_SignInit may be held back */
-    int32_t is_held;      /* whether a C_SignInit is held back */
-    uint8_t mechanism[tokenkit_mechanism_limit];
-};
-
 /* A socket to the host, as long as its descriptor is still that socket. */
 struct tokenkit_connection {
     int32_t descriptor;
@@ -33,22 +14,21 @@ struct tokenkit_connection {
     uint64_t inode;       /* of the socket, by which it is known again */
     uint64_t initialisation; /* the value of the word when it was made */
     uint64_t host;        /* number of the host, of those that this process has had */
-    struct tokenkit_attributes attributes;
 };
 
 enum {
-    tokenkit_word_initialisation, /* process and round of C_Initialize; 0 for none */
-    tokenkit_word_process, /* owner of the connections: the process that called C_Initialize last */
+    tokenkit_word_initialisation, /* process and round of the initialisation; 0 for none */
+    tokenkit_word_process, /* owner of the connections: the process that was initialised last */
     tokenkit_word_first_kept,     /* the words before are 0 in a child by fork: see tokenkit_wipe_on_fork */
     tokenkit_word_host = tokenkit_word_first_kept, /* state of the connection by which this process is the host's client */
     tokenkit_word_hosts,          /* how many hosts there have been */
-    tokenkit_word_rounds,         /* how often C_Initialize was called */
-    tokenkit_word_changes,        /* how many calls may have changed objects or their attributes */
+    tokenkit_word_rounds,         /* how many initialisations there have been */
     tokenkit_word_failed_starts,  /* how many starts of a host have failed since the last one that did not */
     tokenkit_word_pause_end,      /* the time of tokenkit_now until which no host is started after that */
     tokenkit_word_returns,        /* changes when a thread gives a connection back */
-    tokenkit_word_signature,      /* the lock of tokenkit_begun_signature */
-    tokenkit_word_connections,    /* the first of the words with the state of a connection */
+    tokenkit_word_own,            /* the first of the words that each library has a meaning of its own for */
+    tokenkit_own_words = 2,
+    tokenkit_word_connections = tokenkit_word_own + tokenkit_own_words, /* the first of the words with the state of a connection */
     tokenkit_connection_count = 64,
 };
 
@@ -64,8 +44,5 @@ int32_t tokenkit_replace(int32_t word, uint64_t expected, uint64_t value);
 /* The connection by which this process is the host's client, and the connections for calls. */
 struct tokenkit_connection *tokenkit_client(void);
 struct tokenkit_connection *tokenkit_connection(int32_t index);
-
-/* For the thread that holds tokenkit_word_signature. */
-struct tokenkit_signature *tokenkit_begun_signature(void);
 
 #endif

@@ -1,32 +1,29 @@
-internal import CCryptoki
 internal import CHostStart
-internal import CPKCS11Module
+internal import CThinClient
 
 /// The search for the host.
 enum HostSearch {
     /// Becomes the client of the session's host, or else starts a host for this process alone, which ends with the process.
     ///
     /// - Parameter firstHandle: the number that handles begin with.
-    /// - Returns: the connection, whose ``Hello`` the host has accepted.
-    /// - Throws: ``Host/isMissing``; `CKR_DEVICE_ERROR`.
+    /// - Returns: the connection, whose hello the host has accepted.
+    /// - Throws: ``Client/hostFailed``, or what ``Client/requireNeed()`` throws.
     static func connect(firstHandle: UInt64, _ deadline: Deadline) throws(Failure) -> Int32 {
         var environment = ClientEnvironment()
-        let hello = Hello(
-            firstHandle: firstHandle, wantsNotes: unsafe Log.path != nil, libraryPath: libraryPath,
-            environment: environment.variables)
+        let hello = Client.hello(firstHandle: firstHandle, environment: environment.variables)
         if let folder = sessionFolder {
             let descriptor = connect(to: folder)
             if descriptor >= 0, isGreeted(descriptor, hello, deadline.half) { return descriptor }
         }
-        guard isNeeded else { throw Host.isMissing }
+        try Client.requireNeed()
         guard FailedStarts.allowStart else { throw hasEnded }
         // A host that ends during its start may have been killed together with the one before it.
         for _ in 0..<attempts where deadline.remaining > 0 {
             let descriptor = start(&environment)
             guard descriptor >= 0 else {
                 throw Failure(
-                    CKR_DEVICE_ERROR, isHost: false,
-                    "no host could be started (is tokenkitd installed beside the module?)")
+                    Client.hostFailed, isHost: false,
+                    "no host could be started (is tokenkitd installed beside the library?)")
             }
             if isGreeted(descriptor, hello, deadline) {
                 FailedStarts.forget()
@@ -40,11 +37,11 @@ enum HostSearch {
     private static let attempts = 2
 
     private static let hasEnded = Failure(
-        CKR_DEVICE_ERROR, isHost: false,
-        "a host was started, and has ended or does not answer (does tokenkitd run beside the module?)")
+        Client.hostFailed, isHost: false,
+        "a host was started, and has ended or does not answer (does tokenkitd run beside the library?)")
 
     /// Becomes the client of a host, or else closes the connection.
-    private static func isGreeted(_ descriptor: Int32, _ hello: Hello, _ deadline: Deadline) -> Bool {
+    private static func isGreeted(_ descriptor: Int32, _ hello: [UInt8], _ deadline: Deadline) -> Bool {
         tokenkit_set_patience(descriptor)
         guard greet(descriptor, hello, deadline) else {
             _ = close(descriptor)
@@ -53,9 +50,9 @@ enum HostSearch {
         return true
     }
 
-    private static func greet(_ descriptor: Int32, _ hello: Hello, _ deadline: Deadline) -> Bool {
-        let fields = hello.encoded()
-        let message = FrameHeader(.hello, number: 0, fieldCount: fields.count, secretCount: 0).encoded() + fields
+    private static func greet(_ descriptor: Int32, _ fields: [UInt8], _ deadline: Deadline) -> Bool {
+        let message =
+            FrameHeader(Client.helloKind, number: 0, fieldCount: fields.count, secretCount: 0).encoded() + fields
         let sent = unsafe message.withUnsafeBytes { message in
             var part = unsafe iovec(
                 iov_base: UnsafeMutableRawPointer(mutating: message.baseAddress), iov_len: message.count)
@@ -66,7 +63,7 @@ enum HostSearch {
             header.secretCount == 0, let fields = receive(header.fieldCount, from: descriptor, deadline),
             let answer = try? HelloAnswer(parsing: fields)
         else { return false }
-        return answer == .served(version: Hello.version)
+        return answer == .served(version: Client.version)
     }
 
     private static func receive(_ count: Int, from descriptor: Int32, _ deadline: Deadline) -> [UInt8]? {
@@ -125,41 +122,16 @@ enum HostSearch {
 
     // MARK: - A host of this process's own
 
-    /// Whether there is a card service, or a folder that may hold a keychain. Programs load every configured module, and most
-    /// users have neither.
-    private static var isNeeded: Bool {
-        if exists(absolutePath("PCSCLITE_CSOCK_NAME") ?? [UInt8]("/run/pcscd/pcscd.comm"), "") { return true }
-        if exists([UInt8]("/etc/tokenkit"), "") { return true }
-        // A user of another database than /etc/passwd may have a keychain: the host looks the home up.
-        guard let home = absolutePath("HOME") ?? UserHome.path else { return true }
-        return exists(absolutePath("XDG_DATA_HOME"), "/tokenkit")
-            || exists(absolutePath("XDG_CONFIG_HOME"), "/tokenkit")
-            || exists(home, "/.local/share/tokenkit") || exists(home, "/.config/tokenkit")
-    }
-
-    private static func exists(_ folder: [UInt8]?, _ name: StaticString) -> Bool {
-        guard var path = folder else { return false }
-        path.append(name)
-        path.append(0)
-        return unsafe path.withUnsafeBytes { path in
-            guard let path = path.baseAddress else { return false }
-            return unsafe access(path.assumingMemoryBound(to: CChar.self), F_OK) == 0
-        }
-    }
-
     /// The value of a variable that holds a path. A relative path is ignored, as the XDG Base Directory Specification demands.
-    private static func absolutePath(_ name: StaticString) -> [UInt8]? {
+    static func absolutePath(_ name: StaticString) -> [UInt8]? {
         guard let value = unsafe tokenkit_getenv(UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)),
             unsafe value[0] == 0x2F
         else { return nil }
         return unsafe [UInt8](text: value)
     }
 
-    /// The path of the module's file.
-    private static var libraryPath: [UInt8] { unsafe tokenkit_module_path().map { unsafe [UInt8](text: $0) } ?? [] }
-
-    /// Starts the `tokenkitd` that belongs to the module: in the `libexec` folder relative to the module, or beside it, as in a
-    /// build folder. A copy of the module that lies elsewhere starts the program at the path that was set when the module was
+    /// Starts the `tokenkitd` that belongs to the library: in the `libexec` folder relative to the library, or beside it, as in a
+    /// build folder. A copy of the library that lies elsewhere starts the program at the path that was set when the library was
     /// built.
     private static func start(_ environment: inout ClientEnvironment) -> Int32 {
         var ends: (Int32, Int32) = (-1, -1)
@@ -185,73 +157,17 @@ enum HostSearch {
         path.append(0)
         return unsafe path.withUnsafeBytes { path in
             guard let path = unsafe path.baseAddress?.assumingMemoryBound(to: CChar.self),
-                unsafe access(path, X_OK) == 0
+                unsafe access(path, X_OK) == 0, unsafe Client.trusts(path)
             else { return false }
             return unsafe environment.withPointers { unsafe tokenkit_start(path, $0, socket, 0) } == 0
         }
     }
 
-    /// The folder of the module's file, with symbolic links resolved; nil where it is unknown.
+    /// The folder of the library's file, with symbolic links resolved; nil where it is unknown.
     private static var folderOfLibrary: [UInt8]? {
         unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { folder in
             guard let start = folder.baseAddress, unsafe tokenkit_own_folder(start) != 0 else { return nil }
             return unsafe [UInt8](text: start)
         }
-    }
-}
-
-/// The program's ``HostVariables``. Empty where the program has more rights than its user.
-struct ClientEnvironment {
-    /// Each as `NAME=value`.
-    private(set) var variables: [[UInt8]] = []
-
-    init() {
-        guard tokenkit_is_privileged() == 0, var next = unsafe tokenkit_environment() else { return }
-        while let variable = unsafe next.pointee {
-            unsafe next += 1
-            let text = unsafe [UInt8](text: variable)
-            if HostVariables.includes(text) { variables.append(text) }
-        }
-    }
-
-    /// Runs `body` with the variables as `execve` takes them.
-    mutating func withPointers<Result>(
-        _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Result
-    ) -> Result {
-        var text: [UInt8] = []
-        var offsets: [Int] = []
-        for variable in variables {
-            offsets.append(text.count)
-            text += variable
-            text.append(0)
-        }
-        // An array has a header before its elements: valgrind, which sees pointers to the elements alone, reports it as lost.
-        let pointers = UnsafeMutableBufferPointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: offsets.count + 1)
-        defer { unsafe pointers.deallocate() }
-        return unsafe text.withUnsafeMutableBytes { text in
-            for (index, offset) in offsets.enumerated() {
-                unsafe pointers[index] = text.baseAddress.map {
-                    unsafe ($0 + offset).assumingMemoryBound(to: CChar.self)
-                }
-            }
-            unsafe pointers[offsets.count] = nil
-            return unsafe body(pointers.baseAddress)
-        }
-    }
-}
-
-extension [UInt8] {
-    init(text: UnsafePointer<CChar>) {
-        self = []
-        var next = unsafe text
-        while unsafe next.pointee != 0 {
-            append(UInt8(bitPattern: unsafe next.pointee))
-            unsafe next += 1
-        }
-    }
-
-    init(_ text: StaticString) {
-        self = []
-        append(text)
     }
 }

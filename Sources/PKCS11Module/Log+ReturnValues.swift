@@ -1,21 +1,7 @@
 internal import CCryptoki
-internal import CPKCS11Module
+internal import CThinClient
 
-/// The log that `TOKENKIT_DEBUG` asks for: each call's return value, and its reason.
-///
-/// `C_Initialize` reads the variable. It names a file to append to, by a path with a slash; any other value but `0` stands for standard error. The
-/// host's lines never contain a PIN, a key or decrypted data.
-struct Log {
-    private let name: StaticString
-    private var isAnswered = false
-
-    init(_ name: StaticString) {
-        self.name = name
-    }
-
-    /// Nil where no log is wanted.
-    static var path: UnsafePointer<CChar>? { unsafe tokenkit_log_path() }
-
+extension Log {
     /// Writes the host's notes: lines about events, and last the meaning of the return value.
     mutating func note(_ notes: [[UInt8]]) {
         guard let path = unsafe Log.path else { return }
@@ -42,26 +28,6 @@ struct Log {
         return code
     }
 
-    private func write(to path: UnsafePointer<CChar>, isLast: Bool, _ body: (inout [UInt8]) -> Void) {
-        var (seconds, milliseconds): (Int64, Int64) = (0, 0)
-        unsafe tokenkit_time(&seconds, &milliseconds)
-        var line: [UInt8] = []
-        line.append("tokenkit-pkcs11[")
-        line.append(decimal: UInt64(UInt32(bitPattern: getpid())))
-        line.append("] ")
-        line.append(decimal: UInt64(seconds))
-        line.append(milliseconds < 10 ? ".00" : milliseconds < 100 ? ".0" : ".")
-        line.append(decimal: UInt64(milliseconds))
-        line.append(" ")
-        if isLast {
-            line.append(name: name)
-            line.append(" ")
-        }
-        body(&line)
-        line.append("\n")
-        unsafe line.withUnsafeBytes { unsafe tokenkit_log(path, $0.baseAddress, $0.count) }
-    }
-
     /// The names of the return values that the module itself makes.
     private static func returnValue(_ code: CK_RV) -> StaticString {
         switch code {
@@ -84,25 +50,5 @@ struct Log {
         case CKR_NO_EVENT: "CKR_NO_EVENT: no card has come or gone"
         default: "CKR_GENERAL_ERROR"
         }
-    }
-}
-
-extension [UInt8] {
-    mutating func append(_ text: StaticString) {
-        for index in 0..<text.utf8CodeUnitCount { append(unsafe text.utf8Start[index]) }
-    }
-
-    /// A function's name without its labels.
-    fileprivate mutating func append(name: StaticString) {
-        for index in 0..<name.utf8CodeUnitCount {
-            let byte = unsafe name.utf8Start[index]
-            if byte == 0x28 { return }
-            append(byte)
-        }
-    }
-
-    fileprivate mutating func append(decimal number: UInt64) {
-        if number >= 10 { append(decimal: number / 10) }
-        append(UInt8(truncatingIfNeeded: number % 10) + 0x30)
     }
 }

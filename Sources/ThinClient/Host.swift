@@ -1,5 +1,4 @@
-internal import CCryptoki
-internal import CPKCS11Module
+internal import CThinClient
 
 /// The host of this process: the one that the session's programs share, or else one of its own.
 ///
@@ -13,26 +12,21 @@ enum Host {
     /// The number of the present host, which rises with each host that this process has.
     static var number: UInt64 { tokenkit_load(Int32(tokenkit_word_hosts)) }
 
-    /// The failure where no host is started, since there is neither a card service nor a keychain.
-    static let isMissing = Failure(
-        CKR_SLOT_ID_INVALID, isHost: false, "there is neither a card service nor a keychain, and no host was started")
-
-    /// Microseconds between two checks whether a host is needed.
-    static let timeBetweenLooks: UInt32 = 500_000
-
     /// Has the host serve a connection, whose other end stays here. Starts a host where there is none.
     ///
     /// - Returns: the host's number.
-    /// - Throws: ``isMissing``; `CKR_DEVICE_ERROR` where no host can be had.
+    /// - Throws: ``Client/hostFailed`` where no host can be had, or what ``Client/requireNeed()`` throws.
     static func attach(
         _ descriptor: Int32, _ initialisation: UInt64, _ deadline: Deadline
     ) throws(Failure) -> UInt64 {
         try acquire(initialisation, deadline)
         var isSent = false
         do throws(Failure) {
+            let hadHost = isOpen(initialisation)
             if isUsable(initialisation) { isSent = send(descriptor, deadline) }
             // A host may end at any moment.
             if !isSent, !isUsable(initialisation) {
+                if Client.reportsLostHost, hadHost { throw hostEnded }
                 try connect(initialisation, deadline)
                 isSent = send(descriptor, deadline)
             }
@@ -44,7 +38,7 @@ enum Host {
         let host = unsafe client.pointee.host
         release()
         guard isSent else { throw hostFailed }
-        guard Initialisation.hasNotEnded(initialisation) else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
+        guard Initialisation.hasNotEnded(initialisation) else { throw Failure(Client.notInitialised) }
         return host
     }
 
@@ -60,8 +54,12 @@ enum Host {
     }
 
     private static func isUsable(_ initialisation: UInt64) -> Bool {
+        unsafe isOpen(initialisation) && tokenkit_is_stale(client.pointee.descriptor) == 0
+    }
+
+    /// Whether the client's connection is still open on this side.
+    private static func isOpen(_ initialisation: UInt64) -> Bool {
         unsafe client.pointee.initialisation == initialisation && client.pointee.host == number && client.pointee.isOpen
-            && tokenkit_is_stale(client.pointee.descriptor) == 0
     }
 
     private static func connect(_ initialisation: UInt64, _ deadline: Deadline) throws(Failure) {
@@ -70,13 +68,13 @@ enum Host {
         let hadHost = unsafe client.pointee.initialisation == initialisation
         let descriptor: Int32
         do throws(Failure) { descriptor = try HostSearch.connect(firstHandle: host << 32, deadline) } catch {
-            // A program that has used a host is told of its loss; before, there is nothing to lose, and no slot.
-            guard hadHost, error.code == CKR_DEVICE_ERROR else { throw error }
+            // A program that has used a host is told of its loss; before, there is nothing to lose.
+            guard hadHost, error.code == Client.hostFailed else { throw error }
             throw Failure(error.code, error.reason)
         }
         unsafe client.pointee = tokenkit_connection(
             descriptor: descriptor, request: 0, inode: tokenkit_socket_inode(descriptor),
-            initialisation: initialisation, host: host, attributes: tokenkit_attributes())
+            initialisation: initialisation, host: host)
         tokenkit_store(Int32(tokenkit_word_hosts), host)
     }
 
@@ -85,13 +83,13 @@ enum Host {
         while !replace(connected, busy), !replace(none, busy) {
             guard deadline.remaining > 0 else { throw hostFailed }
             usleep(interval)
-            guard Initialisation.hasNotEnded(initialisation) else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
+            guard Initialisation.hasNotEnded(initialisation) else { throw Failure(Client.notInitialised) }
         }
     }
 
     private static let interval: UInt32 = 1_000
 
-    /// Gives back the connection that ``acquire(_:_:)`` took. `C_Finalize` may have found it busy meanwhile: it is closed then.
+    /// Gives back the connection that ``acquire(_:_:)`` took. The end of the initialisation may have found it busy: it is closed then.
     private static func release() {
         while true {
             let round = unsafe client.pointee.initialisation
@@ -165,36 +163,4 @@ enum Host {
     private static func replace(_ expected: UInt64, _ value: UInt64) -> Bool {
         tokenkit_replace(word, expected, value) != 0
     }
-}
-
-/// The end of a call's wait for the host. All waits of a call share it, so that neither failures nor waits that a signal
-/// interrupts add up.
-struct Deadline {
-    /// Seconds that the rest of a message gets at least, once the message has begun.
-    private static let rest: Int64 = 4
-
-    /// The deadline by the monotonic clock, in milliseconds.
-    private(set) var time = tokenkit_now() + Int64(tokenkit_patience) * 1000
-
-    var remaining: Int64 { time - tokenkit_now() }
-
-    /// The time by which a connection must exist: 10 s before the deadline, twice the interval of the host's signs of life.
-    var forConnection: Deadline {
-        var earlier = self
-        earlier.time -= 10_000
-        return earlier
-    }
-
-    /// The deadline after half of the remaining time, so that the other half is left for another attempt.
-    var half: Deadline {
-        var half = self
-        half.time = tokenkit_now() + max(remaining, 0) / 2
-        return half
-    }
-
-    /// Restarts the wait, since the host has sent something.
-    mutating func renew() { self = Deadline() }
-
-    /// Leaves time for the rest of a message that has begun.
-    mutating func extendForRest() { time = max(time, tokenkit_now() + Deadline.rest * 1000) }
 }

@@ -6,7 +6,6 @@
 
 static _Atomic uint64_t words[tokenkit_word_connections + tokenkit_connection_count];
 static struct tokenkit_connection client, connections[tokenkit_connection_count];
-static struct tokenkit_signature begun_signature;
 
 /* A page of their own, since the kernel wipes pages. Where its pages are longer, they are not wiped. */
 enum { page_size = 4096 };
@@ -35,4 +34,3 @@ struct tokenkit_connection *tokenkit_client(void) { return &client; }
 
 struct tokenkit_connection *tokenkit_connection(int32_t index) { return &connections[index]; }
 
-struct tokenkit_signature *tokenkit_begun_signature(void) { return &begun_signature; }
