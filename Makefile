@@ -68,7 +68,7 @@ uninstall:
 	cat Documentation/tokenctl.mdoc >>$(@D)/tokenctl.1
 	strip -o $@ $<
 
-.build/install/libtokenkit-keychain.so.1: $(sources) | .build/static/libstdc++.a
+.build/install/libtokenkit-keychain.so.1: $(sources)
 	Scripts/prerequisites build
 	$(release) tokenkit-keychain
 	rm -f .build/release/libtokenkit-keychain-static.a # which would keep the objects of sources that are gone
@@ -110,19 +110,19 @@ sanitize: sanitize-address sanitize-thread
 
 # Leaks are not looked for: XCTest and Foundation's Process have some of their own. Nor is a key looked for in the memory of other
 # processes; nor are modules to crash, which the sanitizers report in their own way; nor is the module loaded by programs that know
-# nothing of a sanitizer: $(consumers). Nor do programs with more rights than their caller run, since they take no options of the
+# nothing of a sanitizer, nor its file read, nor the C library: $(consumers). Nor do programs with more rights than their caller run, since they take no options of the
 # sanitizer from him: leaks were looked for, and that cannot be done there.
-unsanitized := $(consumers)|KeyInMemoryTests|MisbehavingModuleTests|/aProgramWithMoreRights|/aProgramOfAnotherUserRefuses
+unsanitized := $(consumers)|CLibraryFileTests|CProcessTests|KeyInMemoryTests|MisbehavingModuleTests|/aProgramWithMoreRights|/aProgramOfAnotherUserRefuses
 sanitize-address:
 	Scripts/prerequisites build test
 	swift build --build-tests --sanitize=address --scratch-path .build-address
 	ASAN_OPTIONS=detect_leaks=0 swift test --skip-build --sanitize=address --scratch-path .build-address \
 	    --filter '$(SUITES)' --skip '$(unsanitized)'
 
-# Swift's mutex is taught to the sanitizer; and a test forks, and lets the child start a thread, as hosts of modules do. Libraries
-# that hold Swift's runtime have a mutex of their own, which cannot be taught: their tests are left out. So are those that start
-# processes by the thousand, each of which is looked at alone: they take hours; and those of modules without a thread of their own,
-# and of the command, whose threads are the host's.
+# Swift's mutex is taught to the sanitizer; and a test forks, and lets the child start a thread, as hosts of modules do. Programs with
+# the C library start hosts that nothing teaches the mutex: their tests are left out. So are those that start processes by the thousand,
+# each of which is looked at alone: they take hours; and those of modules without a thread of their own, and of the command, whose
+# threads are the host's.
 threadless := ^(Fuzz|KeychainModel|SystemCrypto|Tokenctl|Wire)Tests\.
 sanitize-thread:
 	Scripts/prerequisites build test
@@ -131,7 +131,7 @@ sanitize-thread:
 	swift build --build-tests --sanitize=thread --scratch-path .build-thread
 	TSAN_OPTIONS=die_after_fork=0 LD_PRELOAD="$$PWD/.build-thread/mutex.so" \
 	    swift test --skip-build --sanitize=thread --scratch-path .build-thread \
-	        --filter '$(SUITES)' --skip '$(unsanitized)|$(threadless)|C(Library|Keychain|Search|Refusal)Tests|(KilledWriters|ManyProcesses)Tests'
+	        --filter '$(SUITES)' --skip '$(unsanitized)|$(threadless)|C(Library|LibraryFile|Process|Keychain|Search|Refusal)Tests|(KilledWriters|ManyProcesses)Tests'
 
 # Parsers of what cards and processes send, the card and its transactions, the keychain's file, and secrets: minutes, so that each
 # change can go through it (.ci/run).

@@ -25,7 +25,8 @@ let test: [SwiftSetting] = [
 /// and a third of the memory that loading it takes. glibc 2.36 and later can load that.
 let packed = ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"]
 
-/// What makes a library that any program can load: nothing but its own symbols outside, and no unloading.
+/// What makes a library that any program can load: nothing but its own symbols outside, and no unloading, since a program may keep its
+/// texts and references, and another thread may be amid a call.
 func loadable(_ exports: String, name: String) -> [String] {
     packed + [
         "-Xlinker", "-soname=\(name)", "-Xlinker", "--version-script=\(Context.packageDirectory)/\(exports)",
@@ -33,10 +34,12 @@ func loadable(_ exports: String, name: String) -> [String] {
     ]
 }
 
-/// What the module is compiled with that programs load: Embedded Swift, which has no runtime. It cannot import what is not compiled so,
+/// What the libraries are compiled with that programs of any kind load: Embedded Swift, which has no runtime. It cannot import what is not compiled so,
 /// and finds the sources that it shares by a symbolic link in its folder.
 let embedded: [SwiftSetting] =
-    strict + [.enableExperimentalFeature("Embedded"), .unsafeFlags(["-wmo", "-Osize", "-Xfrontend", "-function-sections"])]
+    strict + [
+        .enableExperimentalFeature("Embedded"), .unsafeFlags(["-wmo", "-Osize", "-Xfrontend", "-function-sections"]),
+    ]
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
@@ -109,7 +112,7 @@ let package = Package(
         .target(
             name: "ItemDictionaries", dependencies: ["HostAPI", "KeychainModel", "SecureBytes", "SystemCrypto"],
             swiftSettings: strict),
-        // The functions of SecKeychain.h, which Swift programs have in SecItem, and others in the C library.
+        // The functions of SecKeychain.h, for Swift programs with SecItem, and for the programs of the C library in KeychainBridge.
         .target(
             name: "KeychainCalls", dependencies: ["HostAPI", "KeychainModel", "Platform", "SecureBytes"],
             swiftSettings: strict),
@@ -150,16 +153,10 @@ let package = Package(
         .target(name: "CryptoTokenKit", dependencies: ["SecItem"], swiftSettings: strict),
         .target(name: "CSecKeychain", exclude: ["tokenkit-keychain.pc.in"]),
         .target(
-            name: "SecKeychain",
-            dependencies: [
-                "SecureBytes", "CSecKeychain", "HostAPI", "HostConnection", "KeychainCalls", "KeychainModel",
-            ],
-            exclude: ["exports.map"], swiftSettings: strict,
+            name: "SecKeychain", dependencies: ["CHostStart", "CSecKeychain", "CThinClient"],
+            exclude: ["exports.map"], swiftSettings: embedded,
             linkerSettings: [
-                // Swift's runtime is inside, which does not survive to be unloaded.
-                .unsafeFlags(
-                    ["-static-stdlib"]
-                        + loadable("Sources/SecKeychain/exports.map", name: "libtokenkit-keychain.so.1"))
+                .unsafeFlags(loadable("Sources/SecKeychain/exports.map", name: "libtokenkit-keychain.so.1"))
             ]),
         .target(
             name: "PKCS11Bridge",
@@ -172,14 +169,17 @@ let package = Package(
             name: "SSHAgent",
             dependencies: ["CryptokiNames", "HostAPI", "KeychainModel", "Platform", "SecureBytes", "SystemCrypto"],
             swiftSettings: strict),
+        .target(
+            name: "KeychainBridge",
+            dependencies: ["HostAPI", "KeychainCalls", "KeychainModel", "SecureBytes", "Wire"], swiftSettings: strict),
         .target(name: "Wire", swiftSettings: strict),
         // The ends of a connection between a client and the host, for clients in Swift and for the host.
         .target(name: "WireTransport", dependencies: ["Platform", "SecureBytes", "Wire"], swiftSettings: strict),
         .target(
             name: "HostServer",
             dependencies: [
-                "SecureBytes", "CLinux", "HostAPI", "KeychainHost", "KeychainModel", "PKCS11Bridge", "Platform",
-                "SSHAgent", "TokenKit",
+                "SecureBytes", "CLinux", "HostAPI", "KeychainBridge", "KeychainHost", "KeychainModel", "PKCS11Bridge",
+                "Platform", "SSHAgent", "TokenKit",
                 "Wire", "WireTransport",
             ],
             swiftSettings: strict),
@@ -337,9 +337,10 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "CryptokiNames", "SecureBytes", "HostAPI", "KeychainHost", "KeychainModel", "Platform", "TokenKit",
-                "SystemCrypto",
-                "PIVDriver", "PKCS11Bridge", "PKCS11Driver", "SSHAgent", "VirtualCard", "Wire",
+                "CryptokiNames", "SecureBytes", "HostAPI", "KeychainBridge", "KeychainHost", "KeychainModel",
+                "Platform",
+                "TokenKit", "SystemCrypto", "PIVDriver", "PKCS11Bridge", "PKCS11Driver", "SSHAgent", "VirtualCard",
+                "Wire",
             ],
             path: "Tests/Fuzz/Targets",
             swiftSettings: strict),

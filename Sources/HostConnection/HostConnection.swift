@@ -52,11 +52,6 @@ public enum HostConnection {
         return client(of: [.session(runtime, startedBy: start)], prompter, .standard, ClientEnvironment.variables)
     }
 
-    /// The host of a program that uses passwords alone. Only files have passwords, but a card may open a file; modules are not searched.
-    package static func openForPasswords() -> any KeychainService {
-        client(HostOptions(modules: .none)).service
-    }
-
     /// A client with options of its own, of the host that ``open(asking:)`` describes.
     ///
     /// - Parameters:

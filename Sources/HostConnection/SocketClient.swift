@@ -175,7 +175,8 @@ package final class SocketClient: Sendable {
                 notices.take(notice)
                 continue
             case .answer: return try? HostAnswer(parsing: fields, lane: message.takeSecrets())
-            case .hello, .serviceHello, .connection, .request, .reply, .cancellation, .part, .trace: return nil
+            case .hello, .serviceHello, .keychainHello, .connection, .request, .reply, .cancellation, .part, .trace:
+                return nil
             }
         }
         return nil

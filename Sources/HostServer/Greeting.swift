@@ -1,4 +1,5 @@
 package import HostAPI
+internal import KeychainBridge
 internal import KeychainHost
 package import KeychainModel
 package import PKCS11Bridge
@@ -29,6 +30,19 @@ package struct ClientMaker: Sendable {
         switch hello {
         case .module(let hello): ModuleResponder(cryptoki: module(hello, peer))
         case .service(let hello): responder(for: hello, peer)
+        case .keychain(let hello): responder(for: hello, peer)
+        }
+    }
+
+    /// Only files have passwords, but a card may open a file; modules are not searched.
+    private func responder(for hello: KeychainHello, _ peer: Peer) -> any Responder {
+        var options = HostOptions(modules: .none)
+        options.hasMoreRights = hello.hasMoreRights
+        do throws(Refusal) {
+            let host = try service(ServiceHello(environment: hello.environment, options: options), peer)
+            return KeychainResponder(KeychainBridge(host, wantsNotes: hello.wantsNotes))
+        } catch {
+            return RefusingKeychainResponder(reason: error)
         }
     }
 
@@ -45,20 +59,25 @@ package struct ClientMaker: Sendable {
 enum ClientHello: Equatable {
     case module(Hello)
     case service(ServiceHello)
+    case keychain(KeychainHello)
 
     static func isHello(_ header: FrameHeader) -> Bool {
-        [.hello, .serviceHello].contains(header.kind) && header.number == 0 && header.secretCount == 0
+        [.hello, .serviceHello, .keychainHello].contains(header.kind) && header.number == 0 && header.secretCount == 0
     }
 
     /// - Returns: nil for any other message.
     init?(_ header: FrameHeader, _ fields: [UInt8]) {
         guard ClientHello.isHello(header) else { return nil }
-        if header.kind == .hello {
+        switch header.kind {
+        case .hello:
             guard let hello = try? Hello(parsing: fields), hello.firstHandle <= Hello.maximumFirstHandle else {
                 return nil
             }
             self = .module(hello)
-        } else {
+        case .keychainHello:
+            guard let hello = try? KeychainHello(parsing: fields) else { return nil }
+            self = .keychain(hello)
+        default:
             guard let hello = try? ServiceHello(parsing: fields) else { return nil }
             self = .service(hello)
         }
@@ -71,6 +90,9 @@ enum ClientHello: Equatable {
             ClientHello.version(hello.oldestVersion, hello.newestVersion, served: Hello.version...Hello.version)
         case .service(let hello):
             ClientHello.version(hello.oldestVersion, hello.newestVersion, served: ServiceHello.servedVersions)
+        case .keychain(let hello):
+            ClientHello.version(
+                hello.oldestVersion, hello.newestVersion, served: KeychainHello.version...KeychainHello.version)
         }
     }
 
@@ -84,6 +106,7 @@ enum ClientHello: Equatable {
         switch self {
         case .module(let hello): hello.environment
         case .service(let hello): hello.environment
+        case .keychain(let hello): hello.environment
         }
     }
 }

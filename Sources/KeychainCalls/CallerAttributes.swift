@@ -66,11 +66,20 @@ extension ItemClass {
         ofTag tag: UInt32, _ data: UnsafeRawPointer?, length: UInt32
     ) throws(KeychainError) -> AttributeValue {
         let name = Attribute(tag: tag)
-        guard let definition = definition(of: name) else { throw KeychainError(.noSuchAttribute, key: name.rawValue) }
+        guard definition(of: name) != nil else { throw KeychainError(.noSuchAttribute, key: name.rawValue) }
         guard unsafe data != nil || length == 0 else {
             throw KeychainError(.param, "there is a length but no data", key: name.rawValue)
         }
-        let bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: data, count: unsafe data == nil ? 0 : Int(length)))
+        let count = unsafe data == nil ? 0 : Int(length)
+        return try value(ofTag: tag, unsafe [UInt8](UnsafeRawBufferPointer(start: data, count: count)))
+    }
+
+    /// The attribute's value for its bytes, in the type that items of the class have for it.
+    ///
+    /// - Throws: `errSecNoSuchAttr`; `errSecParam` for bytes that are not a value of the attribute.
+    package func value(ofTag tag: UInt32, _ bytes: [UInt8]) throws(KeychainError) -> AttributeValue {
+        let name = Attribute(tag: tag)
+        guard let definition = definition(of: name) else { throw KeychainError(.noSuchAttribute, key: name.rawValue) }
         switch definition.type {
         case .number, .boolean:
             guard let number = UInt32(nativeBytes: bytes) else {

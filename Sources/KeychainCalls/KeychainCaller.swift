@@ -8,10 +8,11 @@ package import SecureBytes
 package struct KeychainCaller: Sendable {
     package let host: any KeychainService
     /// Whether people may be asked, which the program can forbid.
-    package let interaction = Interaction()
+    package let interaction: Interaction
 
-    package init(_ host: any KeychainService) {
+    package init(_ host: any KeychainService, _ interaction: Interaction = Interaction()) {
         self.host = host
+        self.interaction = interaction
     }
 
     /// The circumstances of a call.
@@ -100,19 +101,18 @@ package struct KeychainCaller: Sendable {
     }
 
     /// Finds one password. A synchronizing item is found only where no other matches. A failing keychain or a damaged password
-    /// is skipped and logged.
+    /// is skipped.
     ///
     /// - Parameter readsPassword: whether the password is wanted as well.
+    /// - Returns: also the gaps of the answer.
     /// - Throws: `errSecItemNotFound`; the error of the first keychain where all of them fail.
     package func find(
         _ itemClass: ItemClass, _ attributes: Attributes, in paths: [String]?, readingPassword readsPassword: Bool
-    ) throws(KeychainError) -> (item: Item, password: SharedSecret?) {
+    ) throws(KeychainError) -> (item: Item, password: SharedSecret?, missing: [Missing]) {
         var outcome = try items(itemClass, attributes, in: paths)
         for item in outcome.found {
             do throws(KeychainError) {
-                let password = readsPassword ? try password(of: item) : nil
-                RefusalLog.note(outcome.missing)
-                return (item, password)
+                return (item, readsPassword ? try password(of: item) : nil, outcome.missing)
             } catch {
                 guard error.code == .decode else { throw error }
                 outcome.add(missing: [Missing(.damagedItem, in: .file, of: item.keychain.rawValue, error)])

@@ -92,6 +92,7 @@ private func find(
     let reads = unsafe passwordData != nil || passwordLength != nil
     let found = try Keychains.caller.find(
         itemClass, attributes, in: paths(keychainOrArray), readingPassword: reads)
+    RefusalLog.note(found.missing)
     try unsafe KeychainCaller.give(found.password, passwordLength, passwordData)
     unsafe itemRef?.pointee = SecKeychainItem(found.item)
 }

@@ -1,8 +1,5 @@
-internal import HostAPI
-internal import KeychainModel
 public import CSecKeychain
-internal import KeychainCalls
-internal import SecureBytes
+internal import CThinClient
 
 @c
 public func SecKeychainItemCreateFromContent(
@@ -10,13 +7,14 @@ public func SecKeychainItemCreateFromContent(
     _ data: UnsafeRawPointer?, _ keychainRef: OpaquePointer?, _ initialAccess: UnsafeRawPointer?,
     _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
-    status { () throws(KeychainError) in
+    perform { context throws(Failure) in
         try unsafe requireNoAccess(initialAccess)
-        let itemClass = try ItemClass.passwords(itemClass)
-        var attributes = try unsafe attributes(in: attrList?.pointee, of: itemClass)
-        attributes[.label] = attributes[.label] ?? attributes[.service] ?? attributes[.server]
-        let password = unsafe data == nil ? nil : try unsafe Secret(callers: data, length: length)
-        try unsafe add(.password(itemClass, attributes, secret: password), to: keychainRef, itemRef)
+        let call = KeychainCall(
+            .add, in: try unsafe path(of: keychainRef), hasPassword: unsafe data != nil, itemClass: itemClass,
+            attributes: try unsafe attributes(in: attrList?.pointee))
+        let password = unsafe data == nil ? Secrets() : try unsafe password(data, length)
+        let added = try Reply.ask(call, &context, sending: password).item()
+        unsafe itemRef?.pointee = .retained(added)
     }
 }
 
@@ -25,12 +23,11 @@ public func SecKeychainItemCreateCopy(
     _ itemRef: OpaquePointer?, _ destKeychainRef: OpaquePointer?, _ initialAccess: UnsafeRawPointer?,
     _ itemCopy: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
-    status { () throws(KeychainError) in
+    perform { context throws(Failure) in
         try unsafe requireNoAccess(initialAccess)
-        let reference = try unsafe item(itemRef)
-        let target = try Library.caller.keychain(at: unsafe path(of: destKeychainRef)).keychain.location
-        let copied = try Library.caller.copy(reference.reference, in: reference.keychain.used(), to: target)
-        unsafe itemCopy?.pointee = .retained(ItemReference(copied, in: KeychainReference(path: target)))
+        let call = try KeychainCall(.copy, item: unsafe item(itemRef), target: unsafe path(of: destKeychainRef))
+        let copied = try Reply.ask(call, &context).item()
+        unsafe itemCopy?.pointee = .retained(copied)
     }
 }
 
@@ -39,14 +36,7 @@ public func SecKeychainItemModifyAttributesAndData(
     _ itemRef: OpaquePointer?, _ attrList: UnsafePointer<SecKeychainAttributeList>?, _ length: UInt32,
     _ data: UnsafeRawPointer?
 ) -> OSStatus {
-    status { () throws(KeychainError) in
-        let reference = try unsafe item(itemRef)
-        let item = try reference.item()
-        let attributes = try unsafe attributes(in: attrList?.pointee, of: item.itemClass)
-        let password = unsafe data == nil ? nil : try unsafe Secret(callers: data, length: length)
-        if attributes.isEmpty, unsafe data == nil { return }
-        try Library.caller.change(item, attributes, password: password)
-    }
+    unsafe change(itemRef, attrList?.pointee, length, data)
 }
 
 @c
@@ -54,7 +44,19 @@ public func SecKeychainItemModifyContent(
     _ itemRef: OpaquePointer?, _ attrList: UnsafePointer<SecKeychainAttributeList>?, _ length: UInt32,
     _ data: UnsafeRawPointer?
 ) -> OSStatus {
-    unsafe SecKeychainItemModifyAttributesAndData(itemRef, attrList, length, data)
+    unsafe change(itemRef, attrList?.pointee, length, data)
+}
+
+private func change(
+    _ itemRef: OpaquePointer?, _ list: SecKeychainAttributeList?, _ length: UInt32, _ data: UnsafeRawPointer?,
+    _ name: StaticString = #function
+) -> OSStatus {
+    perform(name) { context throws(Failure) in
+        let call = try KeychainCall(
+            .change, item: unsafe item(itemRef), hasPassword: unsafe data != nil,
+            attributes: unsafe attributes(in: list))
+        try call.perform(&context, sending: unsafe data == nil ? Secrets() : unsafe password(data, length))
+    }
 }
 
 @c
@@ -63,18 +65,42 @@ public func SecKeychainItemCopyContent(
     _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ length: UnsafeMutablePointer<UInt32>?,
     _ outData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> OSStatus {
-    status { () throws(KeychainError) in
-        let reference = try unsafe item(itemRef)
-        let item = try reference.item()
-        let wanted = try unsafe entries(attrList?.pointee)
-        for index in 0..<wanted.count where unsafe !item.itemClass.has(wanted[index].name) {
-            throw KeychainError(.noSuchAttribute, key: unsafe wanted[index].name.rawValue)
+    perform { context throws(Failure) in
+        try unsafe copy(itemRef, itemClass, attrList, length, outData, &context)
+    }
+}
+
+/// Writes an item's class, attributes and password to the places that the caller has for them; nothing where one of them fails.
+private func copy(
+    _ itemRef: OpaquePointer?, _ itemClass: UnsafeMutablePointer<SecItemClass>?,
+    _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ length: UnsafeMutablePointer<UInt32>?,
+    _ outData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ context: inout CallContext
+) throws(Failure) {
+    let wanted = try unsafe entries(attrList?.pointee)
+    var names: [KeychainAttribute] = []
+    for index in 0..<wanted.count { names.append(KeychainAttribute(UInt64(unsafe wanted[index].tag), nil)) }
+    let call = try KeychainCall(
+        .content, item: unsafe item(itemRef), hasPassword: unsafe outData != nil, attributes: names)
+    var reply = try Reply.ask(call, &context)
+    let values = reply.answer.attributes
+    guard values.count == names.count else { throw Reply.malformed }
+    for index in 0..<values.count where values[index].tag != names[index].tag { throw Reply.malformed }
+    let password = unsafe outData == nil ? nil : try reply.password()
+    var copies: [CallerMemory?] = []
+    do throws(Failure) {
+        for attribute in values {
+            if let value = attribute.value { copies.append(try CallerMemory(value)) } else { copies.append(nil) }
         }
-        if unsafe outData != nil {
-            try unsafe KeychainCaller.give(Library.caller.password(of: item), length, outData)
-        }
-        unsafe itemClass?.pointee = item.itemClass.fourCharCode
-        for index in 0..<wanted.count { try unsafe wanted[index].fill(from: item) }
+    } catch {
+        for copy in copies { copy?.free() }
+        password?.free()
+        throw error
+    }
+    if let password { unsafe give(password, length, outData) }
+    unsafe itemClass?.pointee = SecItemClass(truncatingIfNeeded: reply.answer.number)
+    for index in 0..<wanted.count {
+        unsafe wanted[index].length = UInt32(clamping: copies[index]?.count ?? 0)
+        unsafe wanted[index].data = copies[index]?.start
     }
 }
 
@@ -82,11 +108,19 @@ public func SecKeychainItemCopyContent(
 public func SecKeychainItemFreeContent(
     _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ data: UnsafeMutableRawPointer?
 ) -> OSStatus {
-    if let list = unsafe attrList?.pointee, let start = unsafe list.attr {
-        for index in unsafe 0..<Int(list.count) { unsafe start[index].clear() }
-    }
-    unsafe CallerMemory.free(data)
+    unsafe free(attrList, data)
     return OSStatus(errSecSuccess)
+}
+
+private func free(_ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ data: UnsafeMutableRawPointer?) {
+    if let list = unsafe attrList?.pointee, let start = unsafe list.attr {
+        for index in unsafe 0..<Int(list.count) {
+            if let value = unsafe start[index].data { unsafe CallerMemory(returned: value).free() }
+            unsafe start[index].length = 0
+            unsafe start[index].data = nil
+        }
+    }
+    if let data = unsafe data { unsafe CallerMemory(returned: data).free() }
 }
 
 @c
@@ -96,17 +130,14 @@ public func SecKeychainItemCopyAttributesAndData(
     _ attrList: UnsafeMutablePointer<UnsafeMutablePointer<SecKeychainAttributeList>?>?,
     _ length: UnsafeMutablePointer<UInt32>?, _ outData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> OSStatus {
-    status { () throws(KeychainError) in
+    perform { context throws(Failure) in
         guard let attrList = unsafe attrList else {
-            let code = unsafe SecKeychainItemCopyContent(itemRef, itemClass, nil, length, outData)
-            guard code == errSecSuccess else { throw KeychainError(ErrSec(rawValue: code)) }
-            return
+            return try unsafe copy(itemRef, itemClass, nil, length, outData, &context)
         }
         let list = try unsafe makeList(info?.pointee)
-        let code = unsafe SecKeychainItemCopyContent(itemRef, itemClass, list, length, outData)
-        guard code == errSecSuccess else {
-            _ = unsafe SecKeychainItemFreeAttributesAndData(list, nil)
-            throw KeychainError(ErrSec(rawValue: code))
+        do throws(Failure) { try unsafe copy(itemRef, itemClass, list, length, outData, &context) } catch {
+            unsafe freeList(list)
+            throw error
         }
         unsafe attrList.pointee = list
     }
@@ -116,18 +147,15 @@ public func SecKeychainItemCopyAttributesAndData(
 public func SecKeychainItemFreeAttributesAndData(
     _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ data: UnsafeMutableRawPointer?
 ) -> OSStatus {
-    _ = unsafe SecKeychainItemFreeContent(attrList, data)
-    if let list = unsafe attrList {
-        unsafe list.pointee.attr?.deallocate()
-        unsafe list.deallocate()
-    }
+    unsafe free(attrList, data)
+    if let list = unsafe attrList { unsafe freeList(list) }
     return OSStatus(errSecSuccess)
 }
 
 @c
 public func SecKeychainItemDelete(_ itemRef: OpaquePointer?) -> OSStatus {
-    status { () throws(KeychainError) in
-        try Library.caller.delete(unsafe item(itemRef).item())
+    perform { context throws(Failure) in
+        try KeychainCall(.delete, item: unsafe item(itemRef)).perform(&context)
     }
 }
 
@@ -135,59 +163,31 @@ public func SecKeychainItemDelete(_ itemRef: OpaquePointer?) -> OSStatus {
 public func SecKeychainItemCopyKeychain(_ itemRef: OpaquePointer?, _ keychainRef: UnsafeMutablePointer<OpaquePointer?>?)
     -> OSStatus
 {
-    status { () throws(KeychainError) in
+    perform { _ throws(Failure) in
         let reference = try unsafe item(itemRef)
-        guard let keychainRef = unsafe keychainRef else { throw KeychainError(.param) }
+        guard let keychainRef = unsafe keychainRef else { throw argumentsBad }
         unsafe keychainRef.pointee = .retained(reference.keychain)
     }
-}
-
-func item(_ reference: OpaquePointer?) throws(KeychainError) -> ItemReference {
-    guard let reference = unsafe reference else {
-        throw KeychainError(.invalidItemReference, "the reference is missing")
-    }
-    return try unsafe reference.item()
-}
-
-/// The attributes of a C list, with their values in the class.
-func attributes(
-    in list: SecKeychainAttributeList?, of itemClass: ItemClass
-) throws(KeychainError) -> Attributes {
-    var attributes: Attributes = [:]
-    let given = try unsafe entries(list)
-    for index in 0..<given.count {
-        attributes[unsafe given[index].name] = try unsafe given[index].value(in: itemClass)
-    }
-    return attributes
-}
-
-/// The entries of a list; none for a null list.
-///
-/// - Throws: `errSecParam` for a count without entries.
-private func entries(
-    _ list: SecKeychainAttributeList?
-) throws(KeychainError) -> UnsafeMutableBufferPointer<SecKeychainAttribute> {
-    let entries = unsafe UnsafeMutableBufferPointer(
-        start: list?.attr, count: list?.attr == nil ? 0 : Int(list?.count ?? 0))
-    guard unsafe entries.count == list?.count ?? 0 else {
-        throw KeychainError(.param, "the list has a count and no attributes")
-    }
-    return unsafe entries
 }
 
 /// A list with an entry for each tag.
 private func makeList(
     _ info: SecKeychainAttributeInfo?
-) throws(KeychainError) -> UnsafeMutablePointer<SecKeychainAttributeList> {
-    let count = unsafe Int(info?.count ?? 0)
-    guard let tags = unsafe info?.tag ?? (count == 0 ? UnsafeMutablePointer<UInt32>(bitPattern: 4) : nil) else {
-        throw KeychainError(.param, "there are no tags")
-    }
-    let attributes = UnsafeMutablePointer<SecKeychainAttribute>.allocate(capacity: max(count, 1))
-    for index in 0..<count {
-        unsafe (attributes + index).initialize(to: SecKeychainAttribute(tag: tags[index], length: 0, data: nil))
+) throws(Failure) -> UnsafeMutablePointer<SecKeychainAttributeList> {
+    let (count, tags) = unsafe (info?.count ?? 0, info?.tag)
+    guard unsafe count == 0 || tags != nil else { throw Failure(errSecParam, "there are no tags") }
+    guard count <= KeychainCall.maximumAttributes else { throw Failure(errSecParam, "there are too many tags") }
+    let attributes = UnsafeMutablePointer<SecKeychainAttribute>.allocate(capacity: max(Int(count), 1))
+    for index in 0..<Int(count) {
+        unsafe (attributes + index).initialize(
+            to: SecKeychainAttribute(tag: tags.unsafelyUnwrapped[index], length: 0, data: nil))
     }
     let list = UnsafeMutablePointer<SecKeychainAttributeList>.allocate(capacity: 1)
-    unsafe list.initialize(to: SecKeychainAttributeList(count: UInt32(count), attr: attributes))
+    unsafe list.initialize(to: SecKeychainAttributeList(count: count, attr: attributes))
     return unsafe list
+}
+
+private func freeList(_ list: UnsafeMutablePointer<SecKeychainAttributeList>) {
+    unsafe list.pointee.attr?.deallocate()
+    unsafe list.deallocate()
 }

@@ -1,57 +1,57 @@
-internal import HostAPI
-internal import KeychainModel
 public import CSecKeychain
-internal import Glibc
-internal import KeychainCalls
-internal import SecureBytes
-internal import Synchronization
+internal import CThinClient
 
 @c
 public func SecKeychainOpen(_ pathName: UnsafePointer<CChar>?, _ keychain: UnsafeMutablePointer<OpaquePointer?>?)
     -> OSStatus
 {
-    status { () throws(KeychainError) in
-        let path = try unsafe path(pathName)
-        guard let keychain = unsafe keychain else { throw KeychainError(.param) }
+    perform { context throws(Failure) in
+        let path = try unsafe path(ofName: pathName, &context)
+        guard let keychain = unsafe keychain else { throw argumentsBad }
         unsafe keychain.pointee = .retained(KeychainReference(path: path))
     }
 }
 
 @c
 public func SecKeychainCreate(
-    _ pathName: UnsafePointer<CChar>?, _ passwordLength: UInt32, _ password: UnsafeRawPointer?, _ promptUser: UInt8,
-    _ initialAccess: UnsafeRawPointer?, _ keychain: UnsafeMutablePointer<OpaquePointer?>?
+    _ pathName: UnsafePointer<CChar>?, _ passwordLength: UInt32, _ passwordData: UnsafeRawPointer?,
+    _ promptUser: UInt8, _ initialAccess: UnsafeRawPointer?, _ keychain: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
-    status { () throws(KeychainError) in
+    perform { context throws(Failure) in
         try unsafe requireNoAccess(initialAccess)
-        let path = try unsafe path(pathName)
-        let chosen = promptUser == 0 ? try unsafe Secret(callers: password, length: passwordLength) : nil
-        let created = try Library.caller.create(path, password: chosen)
+        let path = try unsafe path(ofName: pathName, &context)
+        let chosen = promptUser == 0 ? try unsafe password(passwordData, passwordLength) : Secrets()
+        let call = KeychainCall(.create, in: path, hasPassword: promptUser == 0)
+        let created = try Reply.ask(call, &context, sending: chosen).path()
         unsafe keychain?.pointee = .retained(KeychainReference(path: created))
     }
 }
 
 @c
-public func SecKeychainDelete(_ keychain: OpaquePointer?) -> OSStatus {
-    status { () throws(KeychainError) in
-        try unsafe given(keychain).delete()
+public func SecKeychainDelete(_ keychainOrNull: OpaquePointer?) -> OSStatus {
+    perform { context throws(Failure) in
+        let reference = try unsafe keychain(keychainOrNull)
+        try KeychainCall(.deleteKeychain, in: reference.used()).perform(&context)
+        reference.noteDeletion()
     }
 }
 
 @c
 public func SecKeychainCopyDefault(_ keychain: UnsafeMutablePointer<OpaquePointer?>?) -> OSStatus {
-    status { () throws(KeychainError) in
-        guard let keychain = unsafe keychain else { throw KeychainError(.param) }
-        unsafe keychain.pointee = .retained(
-            KeychainReference(path: try Library.caller.defaultPath()))
+    perform { context throws(Failure) in
+        guard let keychain = unsafe keychain else { throw argumentsBad }
+        unsafe keychain.pointee = .retained(KeychainReference(path: try defaultPath(&context)))
     }
 }
 
+private func defaultPath(_ context: inout CallContext) throws(Failure) -> [UInt8] {
+    try Reply.ask(KeychainCall(.defaultPath, in: nil), &context).path()
+}
+
 @c
-public func SecKeychainSetDefault(_ keychain: OpaquePointer?) -> OSStatus {
-    status { () throws(KeychainError) in
-        try Library.caller.host.choose(
-            .defaultKeychain(unsafe given(keychain).path), in: .user, Library.caller.request())
+public func SecKeychainSetDefault(_ reference: OpaquePointer?) -> OSStatus {
+    perform { context throws(Failure) in
+        try KeychainCall(.setDefault, in: unsafe keychain(reference).path).perform(&context)
     }
 }
 
@@ -59,21 +59,24 @@ public func SecKeychainSetDefault(_ keychain: OpaquePointer?) -> OSStatus {
 
 @c
 public func SecKeychainLock(_ keychain: OpaquePointer?) -> OSStatus {
-    status { () throws(KeychainError) in try Library.caller.lock(unsafe path(of: keychain)) }
+    perform { context throws(Failure) in
+        try KeychainCall(.lock, in: unsafe path(of: keychain)).perform(&context)
+    }
 }
 
 @c
 public func SecKeychainLockAll() -> OSStatus {
-    status { () throws(KeychainError) in _ = try Library.caller.host.lock(nil, Library.caller.request()) }
+    perform { context throws(Failure) in try KeychainCall(.lockAll, in: nil).perform(&context) }
 }
 
 @c
 public func SecKeychainUnlock(
-    _ keychain: OpaquePointer?, _ passwordLength: UInt32, _ password: UnsafeRawPointer?, _ usePassword: UInt8
+    _ keychain: OpaquePointer?, _ passwordLength: UInt32, _ passwordData: UnsafeRawPointer?, _ usePassword: UInt8
 ) -> OSStatus {
-    status { () throws(KeychainError) in
-        let given = usePassword == 0 ? nil : try unsafe Secret(callers: password, length: passwordLength)
-        try Library.caller.unlock(unsafe path(of: keychain), password: given)
+    perform { context throws(Failure) in
+        let given = usePassword == 0 ? Secrets() : try unsafe password(passwordData, passwordLength)
+        let call = KeychainCall(.unlock, in: try unsafe path(of: keychain), hasPassword: usePassword != 0)
+        try call.perform(&context, sending: given)
     }
 }
 
@@ -81,60 +84,41 @@ public func SecKeychainUnlock(
 public func SecKeychainGetStatus(_ keychain: OpaquePointer?, _ keychainStatus: UnsafeMutablePointer<UInt32>?)
     -> OSStatus
 {
-    status { () throws(KeychainError) in
-        let opened = try Library.caller.keychain(at: unsafe path(of: keychain))
-        guard let keychainStatus = unsafe keychainStatus else { throw KeychainError(.param) }
-        unsafe keychainStatus.pointee = opened.keychain.status.rawValue
+    perform { context throws(Failure) in
+        let status = try Reply.ask(KeychainCall(.status, in: unsafe path(of: keychain)), &context).answer.number
+        guard let keychainStatus = unsafe keychainStatus else { throw argumentsBad }
+        unsafe keychainStatus.pointee = UInt32(truncatingIfNeeded: status)
     }
 }
 
-// MARK: - Paths and messages
+// MARK: - Paths
 
 @c
 public func SecKeychainGetPath(
-    _ keychain: OpaquePointer?, _ ioPathLength: UnsafeMutablePointer<UInt32>?, _ pathName: UnsafeMutablePointer<CChar>?
+    _ reference: OpaquePointer?, _ ioPathLength: UnsafeMutablePointer<UInt32>?, _ pathName: UnsafeMutablePointer<CChar>?
 ) -> OSStatus {
-    status { () throws(KeychainError) in
-        let path =
-            unsafe keychain == nil
-            ? try Library.caller.defaultPath() : try unsafe given(keychain).path
-        guard let ioPathLength = unsafe ioPathLength else { throw KeychainError(.param) }
-        let (room, needed) = (unsafe Int(ioPathLength.pointee), path.utf8.count + 1)
-        unsafe ioPathLength.pointee = UInt32(clamping: path.utf8.count)
-        guard let pathName = unsafe pathName, room >= needed else { throw KeychainError(.bufferTooSmall) }
-        for (index, byte) in (Array(path.utf8) + [0]).enumerated() { unsafe pathName[index] = CChar(bitPattern: byte) }
+    perform { context throws(Failure) in
+        let path = unsafe reference == nil ? try defaultPath(&context) : try unsafe keychain(reference).path
+        guard let ioPathLength = unsafe ioPathLength else { throw argumentsBad }
+        let room = unsafe Int(ioPathLength.pointee)
+        unsafe ioPathLength.pointee = UInt32(clamping: path.count)
+        guard let pathName = unsafe pathName, room > path.count else { throw Failure(errSecBufferTooSmall) }
+        for index in path.indices { unsafe pathName[index] = CChar(bitPattern: path[index]) }
+        unsafe pathName[path.count] = 0
     }
 }
 
-/// The messages of codes. Each text is kept for the life of the process, as C callers expect.
-private let messages = Mutex<[OSStatus: UInt]>([:])
+// MARK: - Interaction
 
-@c(tokenkit_keychain_message)
-public func message(_ status: OSStatus) -> UnsafePointer<CChar>? {
-    let address = messages.withLock { messages in
-        if let known = messages[status] { return known }
-        let copy = unsafe UInt(bitPattern: strdup(ErrSec(rawValue: status).message))
-        messages[status] = copy
-        return copy
-    }
-    return unsafe UnsafePointer(bitPattern: address)
+@c
+public func SecKeychainSetUserInteractionAllowed(_ state: UInt8) -> OSStatus {
+    Client.allowsQuestions = state != 0
+    return OSStatus(errSecSuccess)
 }
 
-/// The path of a reference's keychain, for a call that uses it; nil for the default one.
-func path(of keychain: OpaquePointer?) throws(KeychainError) -> String? {
-    guard let keychain = unsafe keychain else { return nil }
-    return try unsafe keychain.keychain().used()
-}
-
-private func path(_ name: UnsafePointer<CChar>?) throws(KeychainError) -> String {
-    guard let name = unsafe name, let path = unsafe String(validatingCString: name) else {
-        throw KeychainError(.param, "a path is missing, or is not UTF-8")
-    }
-    return try Library.caller.host.path(ofKeychain: path, Library.caller.request())
-}
-
-/// The keychain of a reference that must not be NULL.
-private func given(_ keychain: OpaquePointer?) throws(KeychainError) -> KeychainReference {
-    guard let keychain = unsafe keychain else { throw KeychainError(.invalidKeychain, "the reference is missing") }
-    return try unsafe keychain.keychain()
+@c
+public func SecKeychainGetUserInteractionAllowed(_ state: UnsafeMutablePointer<UInt8>?) -> OSStatus {
+    guard let state = unsafe state else { return OSStatus(errSecParam) }
+    unsafe state.pointee = Client.allowsQuestions ? 1 : 0
+    return OSStatus(errSecSuccess)
 }

@@ -1,8 +1,5 @@
-internal import HostAPI
-internal import KeychainModel
 public import CSecKeychain
-internal import KeychainCalls
-internal import SecureBytes
+internal import CThinClient
 
 // MARK: - Programs
 
@@ -12,11 +9,11 @@ public func SecKeychainAddGenericPassword(
     _ accountNameLength: UInt32, _ accountName: UnsafePointer<CChar>?, _ passwordLength: UInt32,
     _ passwordData: UnsafeRawPointer?, _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
-    status { () throws(KeychainError) in
-        var attributes = try unsafe Attributes.generic(serviceName, serviceNameLength, accountName, accountNameLength)
-        attributes[.label] = attributes[.service]
-        let password = try unsafe Secret(callers: passwordData, length: passwordLength)
-        try unsafe add(.genericPassword(attributes, secret: password), to: keychain, itemRef)
+    perform { context throws(Failure) in
+        let attributes = try unsafe generic(serviceName, serviceNameLength, accountName, accountNameLength)
+        try unsafe add(
+            kSecGenericPasswordItemClass, attributes, password(passwordData, passwordLength), to: keychain, itemRef,
+            &context)
     }
 }
 
@@ -27,11 +24,21 @@ public func SecKeychainFindGenericPassword(
     _ passwordLength: UnsafeMutablePointer<UInt32>?, _ passwordData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
     _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
-    status { () throws(KeychainError) in
+    perform { context throws(Failure) in
         try unsafe find(
-            .genericPassword, Attributes.generic(serviceName, serviceNameLength, accountName, accountNameLength),
-            in: keychainOrArray, passwordLength, passwordData, itemRef)
+            kSecGenericPasswordItemClass, generic(serviceName, serviceNameLength, accountName, accountNameLength),
+            in: keychainOrArray, passwordLength, passwordData, itemRef, &context)
     }
+}
+
+private func generic(
+    _ service: UnsafePointer<CChar>?, _ serviceLength: UInt32, _ account: UnsafePointer<CChar>?,
+    _ accountLength: UInt32
+) throws(Failure) -> [KeychainAttribute] {
+    var attributes: [KeychainAttribute] = []
+    try unsafe attributes.add(kSecServiceItemAttr, service, serviceLength)
+    try unsafe attributes.add(kSecAccountItemAttr, account, accountLength)
+    return attributes
 }
 
 // MARK: - Servers
@@ -44,13 +51,13 @@ public func SecKeychainAddInternetPassword(
     _ protocol: FourCharCode, _ authenticationType: FourCharCode, _ passwordLength: UInt32,
     _ passwordData: UnsafeRawPointer?, _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
-    status { () throws(KeychainError) in
-        var attributes = try unsafe Attributes.internet(
+    perform { context throws(Failure) in
+        let attributes = try unsafe internet(
             serverName, serverNameLength, securityDomain, securityDomainLength, accountName, accountNameLength, path,
             pathLength, port, `protocol`, authenticationType)
-        attributes[.label] = attributes[.server]
-        let password = try unsafe Secret(callers: passwordData, length: passwordLength)
-        try unsafe add(.internetPassword(attributes, secret: password), to: keychain, itemRef)
+        try unsafe add(
+            kSecInternetPasswordItemClass, attributes, password(passwordData, passwordLength), to: keychain, itemRef,
+            &context)
     }
 }
 
@@ -62,40 +69,72 @@ public func SecKeychainFindInternetPassword(
     _ protocol: FourCharCode, _ authenticationType: FourCharCode, _ passwordLength: UnsafeMutablePointer<UInt32>?,
     _ passwordData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
-    status { () throws(KeychainError) in
-        let attributes = try unsafe Attributes.internet(
+    perform { context throws(Failure) in
+        let attributes = try unsafe internet(
             serverName, serverNameLength, securityDomain, securityDomainLength, accountName, accountNameLength, path,
             pathLength, port, `protocol`, authenticationType)
         try unsafe find(
-            .internetPassword, attributes, in: keychainOrArray, passwordLength, passwordData, itemRef)
+            kSecInternetPasswordItemClass, attributes, in: keychainOrArray, passwordLength, passwordData, itemRef,
+            &context)
     }
+}
+
+private func internet(
+    _ server: UnsafePointer<CChar>?, _ serverLength: UInt32, _ domain: UnsafePointer<CChar>?, _ domainLength: UInt32,
+    _ account: UnsafePointer<CChar>?, _ accountLength: UInt32, _ path: UnsafePointer<CChar>?, _ pathLength: UInt32,
+    _ port: UInt16, _ protocol: UInt32, _ authenticationType: UInt32
+) throws(Failure) -> [KeychainAttribute] {
+    var attributes: [KeychainAttribute] = []
+    try unsafe attributes.add(kSecServerItemAttr, server, serverLength)
+    try unsafe attributes.add(kSecSecurityDomainItemAttr, domain, domainLength)
+    try unsafe attributes.add(kSecAccountItemAttr, account, accountLength)
+    try unsafe attributes.add(kSecPathItemAttr, path, pathLength)
+    attributes.add(kSecPortItemAttr, UInt32(port))
+    attributes.add(kSecProtocolItemAttr, `protocol`)
+    attributes.add(kSecAuthenticationTypeItemAttr, authenticationType)
+    return attributes
 }
 
 // MARK: - Common parts
 
-func add(
-    _ item: NewItem, to keychain: OpaquePointer?, _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
-) throws(KeychainError) {
-    let target = try Library.caller.keychain(at: unsafe path(of: keychain))
-    let added = try Library.caller.add(item, to: target.keychain.location)
-    unsafe itemRef?.pointee = .retained(ItemReference(added, in: KeychainReference(path: target.keychain.location)))
+private func add(
+    _ itemClass: Int, _ attributes: [KeychainAttribute], _ password: consuming Secrets, to keychain: OpaquePointer?,
+    _ itemRef: UnsafeMutablePointer<OpaquePointer?>?, _ context: inout CallContext
+) throws(Failure) {
+    let call = KeychainCall(
+        .add, in: try unsafe path(of: keychain), hasPassword: true, itemClass: UInt32(itemClass),
+        attributes: attributes)
+    let added = try Reply.ask(call, &context, sending: password).item()
+    unsafe itemRef?.pointee = .retained(added)
 }
 
 private func find(
-    _ itemClass: ItemClass, _ attributes: Attributes, in keychain: UnsafeRawPointer?,
+    _ itemClass: Int, _ attributes: [KeychainAttribute], in keychain: UnsafeRawPointer?,
     _ passwordLength: UnsafeMutablePointer<UInt32>?, _ passwordData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
-    _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
-) throws(KeychainError) {
-    let reads = unsafe passwordData != nil || passwordLength != nil
-    let found = try Library.caller.find(
-        itemClass, attributes, in: unsafe searchedPaths(keychain), readingPassword: reads)
-    let reference = unsafe itemRef == nil ? nil : try ItemReference(found.item)
-    try unsafe KeychainCaller.give(found.password, passwordLength, passwordData)
-    if let reference { unsafe itemRef?.pointee = .retained(reference) }
+    _ itemRef: UnsafeMutablePointer<OpaquePointer?>?, _ context: inout CallContext
+) throws(Failure) {
+    let call = KeychainCall(
+        .find, in: try unsafe searchedPath(keychain),
+        hasPassword: unsafe passwordData != nil || passwordLength != nil, itemClass: UInt32(itemClass),
+        attributes: attributes)
+    var reply = try Reply.ask(call, &context)
+    let found = try reply.item()
+    if call.hasPassword { try unsafe give(reply.password(), passwordLength, passwordData) }
+    unsafe itemRef?.pointee = .retained(found)
+}
+
+/// Gives a password and its length to the places that the caller has for them.
+func give(
+    _ password: CallerMemory, _ length: UnsafeMutablePointer<UInt32>?,
+    _ data: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) {
+    unsafe length?.pointee = UInt32(clamping: password.count)
+    guard let data = unsafe data else { return password.free() }
+    unsafe data.pointee = password.start
 }
 
 /// The path of the given keychain; nil for the search list.
-func searchedPaths(_ keychain: UnsafeRawPointer?) throws(KeychainError) -> [String]? {
+func searchedPath(_ keychain: UnsafeRawPointer?) throws(Failure) -> [UInt8]? {
     guard let keychain = unsafe keychain else { return nil }
-    return [try unsafe OpaquePointer(keychain).keychain().used()]
+    return try unsafe path(of: OpaquePointer(keychain))
 }

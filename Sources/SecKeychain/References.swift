@@ -1,123 +1,164 @@
-internal import HostAPI
-internal import KeychainModel
 internal import CSecKeychain
-internal import HostConnection
-internal import KeychainCalls
 internal import Synchronization
 
-/// The object that a `SecKeychainRef` points to.
-final class KeychainReference: Sendable {
-    private let file: String
-    private let isDeleted = Atomic(false)
-
-    init(path: String) {
-        file = path
+/// An object that a reference of C points to. Its kind is checked before it is used as an object of that kind.
+class Reference {
+    enum Kind {
+        case keychain, item, search, data
     }
 
+    final let kind: Kind
+
+    fileprivate init(_ kind: Kind) {
+        self.kind = kind
+    }
+}
+
+/// The object that a `SecKeychainRef` points to.
+final class KeychainReference: Reference {
     /// The path of the file, whether or not it exists.
-    var path: String { file }
+    let path: [UInt8]
+    private let isDeleted = Atomic(false)
+
+    init(path: [UInt8]) {
+        self.path = path
+        super.init(.keychain)
+    }
 
     /// The path, for a call that uses the keychain.
     ///
     /// - Throws: `errSecInvalidKeychain` once the keychain was deleted by this reference.
-    func used() throws(KeychainError) -> String {
+    func used() throws(Failure) -> [UInt8] {
         guard !isDeleted.load(ordering: .acquiring) else {
-            throw KeychainError(.invalidKeychain, "the keychain at \(file) has been deleted")
+            throw Failure(errSecInvalidKeychain, "the keychain has been deleted")
         }
-        return file
+        return path
     }
 
-    func delete() throws(KeychainError) {
-        try Library.caller.delete(used())
-        isDeleted.store(true, ordering: .releasing)
-    }
+    func noteDeletion() { isDeleted.store(true, ordering: .releasing) }
 }
 
 /// The object that a `SecKeychainItemRef` points to.
-final class ItemReference: Sendable {
+final class ItemReference: Reference {
     let keychain: KeychainReference
-    let reference: PersistentReference
+    /// The item's persistent reference.
+    let reference: [UInt8]
 
-    init(_ item: Item, in keychain: KeychainReference) {
-        self.keychain = keychain
+    init(_ item: KeychainItem) {
+        keychain = KeychainReference(path: item.keychain)
         reference = item.reference
-    }
-
-    /// An item of the search list.
-    convenience init(_ item: Item) throws(KeychainError) {
-        let details = try Library.caller.host.keychain(item.keychain, Library.caller.request())
-        self.init(item, in: KeychainReference(path: details.keychain.location))
-    }
-
-    /// - Throws: `errSecInvalidItemRef` once the item is gone.
-    func item() throws(KeychainError) -> Item {
-        try Library.caller.present(reference, in: keychain.used())
+        super.init(.item)
     }
 }
 
-/// The program's keychains.
-enum Library {
-    static let caller = KeychainCaller(HostConnection.openForPasswords())
+/// The object that a `SecKeychainSearchRef` points to: the items found, and the number of those that the caller has received.
+final class SearchReference: Reference {
+    private let items: [ItemReference]
+    private let position = Atomic(0)
+
+    init(_ items: [ItemReference]) {
+        self.items = items
+        super.init(.search)
+    }
+
+    func next() -> ItemReference? {
+        var index = position.load(ordering: .relaxed)
+        while index < items.count {
+            let (isTaken, found) = position.compareExchange(
+                expected: index, desired: index + 1, ordering: .acquiringAndReleasing)
+            if isTaken { return items[index] }
+            index = found
+        }
+        return nil
+    }
 }
 
-/// - Throws: `errSecUnimplemented` for an access object, since the item would be open to all programs of the user.
-func requireNoAccess(_ initialAccess: UnsafeRawPointer?) throws(KeychainError) {
-    guard unsafe initialAccess == nil else {
-        throw KeychainError(
-            .unimplemented, "programs of one user are not told apart", remedy: "pass NULL", key: "initialAccess")
+/// The object that a `CFDataRef` points to: bytes at a fixed address.
+final class DataReference: Reference {
+    let memory: CallerMemory
+
+    init(_ bytes: [UInt8]) throws(Failure) {
+        memory = try CallerMemory(bytes)
+        super.init(.data)
     }
+
+    deinit { memory.free() }
+
+    var bytes: [UInt8] { unsafe [UInt8](UnsafeRawBufferPointer(start: memory.start, count: memory.count)) }
 }
 
 // MARK: - Pointers
 
 extension OpaquePointer {
     /// A reference that the caller has to release.
-    static func retained(_ object: AnyObject) -> OpaquePointer {
-        unsafe OpaquePointer(Unmanaged.passRetained(object).toOpaque())
+    static func retained(_ object: Reference) -> OpaquePointer {
+        unsafe OpaquePointer(Unmanaged<Reference>.passRetained(object).toOpaque())
     }
 
-    /// - Throws: `errSecInvalidItemRef` or `errSecInvalidKeychain` for a reference to something else.
-    func keychain() throws(KeychainError) -> KeychainReference {
-        guard let keychain = unsafe object() as? KeychainReference else {
-            throw KeychainError(.invalidKeychain, "the reference is not to a keychain")
-        }
-        return keychain
-    }
-
-    func item() throws(KeychainError) -> ItemReference {
-        guard let item = unsafe object() as? ItemReference else {
-            throw KeychainError(.invalidItemReference, "the reference is not to an item")
-        }
-        return item
-    }
-
-    func object() -> AnyObject {
-        unsafe Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(self)).takeUnretainedValue()
+    func object() -> Reference {
+        unsafe Unmanaged<Reference>.fromOpaque(UnsafeRawPointer(self)).takeUnretainedValue()
     }
 }
 
-/// The result code of `body`. Swift's errors do not reach C.
-///
-/// - Parameter function: the function that the program called, for the log.
-func status(_ function: StaticString = #function, _ body: () throws(KeychainError) -> Void) -> OSStatus {
-    do throws(KeychainError) {
-        try body()
-        return OSStatus(errSecSuccess)
-    } catch {
-        RefusalLog.note(function, error)
-        return error.code.rawValue
-    }
+/// The keychain of a reference that must not be NULL.
+func keychain(_ reference: OpaquePointer?) throws(Failure) -> KeychainReference {
+    guard let reference = unsafe reference else { throw Failure(errSecInvalidKeychain, "the reference is missing") }
+    let object = unsafe reference.object()
+    guard object.kind == .keychain else { throw Failure(errSecInvalidKeychain, "the reference is not to a keychain") }
+    return unsafe unsafeDowncast(object, to: KeychainReference.self)
 }
 
-// MARK: - References
+func item(_ reference: OpaquePointer?) throws(Failure) -> ItemReference {
+    guard let reference = unsafe reference else { throw Failure(errSecInvalidItemRef, "the reference is missing") }
+    let object = unsafe reference.object()
+    guard object.kind == .item else { throw Failure(errSecInvalidItemRef, "the reference is not to an item") }
+    return unsafe unsafeDowncast(object, to: ItemReference.self)
+}
+
+func search(_ reference: OpaquePointer?) throws(Failure) -> SearchReference {
+    guard let object = unsafe reference?.object(), object.kind == .search else {
+        throw Failure(errSecInvalidSearchRef, "the reference is not to a search")
+    }
+    return unsafe unsafeDowncast(object, to: SearchReference.self)
+}
+
+/// Nil for NULL, and for a reference to something else.
+func data(_ reference: OpaquePointer?) -> DataReference? {
+    guard let object = unsafe reference?.object(), object.kind == .data else { return nil }
+    return unsafe unsafeDowncast(object, to: DataReference.self)
+}
+
+/// The path of a reference's keychain, for a call that uses it; nil for the default one, or the search list.
+func path(of reference: OpaquePointer?) throws(Failure) -> [UInt8]? {
+    unsafe reference == nil ? nil : try unsafe keychain(reference).used()
+}
+
+// MARK: - Exported
 
 @c(tokenkit_keychain_retain)
 public func retain(_ reference: UnsafeRawPointer?) -> UnsafeRawPointer? {
-    if let reference = unsafe reference { _ = unsafe Unmanaged<AnyObject>.fromOpaque(reference).retain() }
+    if let reference = unsafe reference { _ = unsafe Unmanaged<Reference>.fromOpaque(reference).retain() }
     return unsafe reference
 }
 
 @c(tokenkit_keychain_release)
 public func release(_ reference: UnsafeRawPointer?) {
-    if let reference = unsafe reference { unsafe Unmanaged<AnyObject>.fromOpaque(reference).release() }
+    if let reference = unsafe reference { unsafe Unmanaged<Reference>.fromOpaque(reference).release() }
 }
+
+@c(tokenkit_keychain_data)
+public func makeData(_ bytes: UnsafePointer<UInt8>?, _ length: Int) -> OpaquePointer? {
+    guard length >= 0, unsafe bytes != nil || length == 0 else { return nil }
+    let copied = unsafe [UInt8](UnsafeBufferPointer(start: bytes, count: length))
+    guard let data = try? DataReference(copied) else { return nil }
+    return unsafe .retained(data)
+}
+
+@c(tokenkit_keychain_data_bytes)
+public func dataBytes(_ reference: OpaquePointer?) -> UnsafePointer<UInt8>? {
+    guard let data = unsafe data(reference) else { return nil }
+    return unsafe UnsafePointer(data.memory.start.assumingMemoryBound(to: UInt8.self))
+}
+
+@c(tokenkit_keychain_data_length)
+public func dataLength(_ reference: OpaquePointer?) -> Int { unsafe data(reference)?.memory.count ?? 0 }

@@ -28,6 +28,11 @@ package struct FieldWriter {
         bytes += value
     }
 
+    package mutating func append(ifAny value: [UInt8]?) {
+        append(value != nil)
+        if let value { append(value) }
+    }
+
     package mutating func append(_ text: String.UTF8View) {
         append(count: text.count)
         bytes += text
@@ -74,6 +79,8 @@ package struct FieldReader {
     }
 
     package mutating func byteString() throws(WireError) -> [UInt8] { [UInt8](try byteSlice()) }
+
+    package mutating func optionalByteString() throws(WireError) -> [UInt8]? { try flag() ? try byteString() : nil }
 
     /// A byte string in place, without a copy of it.
     package mutating func byteSlice() throws(WireError) -> ArraySlice<UInt8> {

@@ -28,6 +28,8 @@ package struct FrameHeader: Equatable {
         case trace = 11
         /// A message of the host for the client's person about the request, which has no reply.
         case notice = 12
+        /// The first message of the C library, which asks for functions of SecKeychain.h.
+        case keychainHello = 13
     }
 
     package var kind: Kind

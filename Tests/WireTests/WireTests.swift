@@ -95,7 +95,7 @@ import Testing
             let header = FrameHeader(.request, number: 1, fieldCount: fields, secretCount: secrets).encoded()
             #expect(throws: WireError.malformed) { try FrameHeader(parsing: header) }
         }
-        for kind: UInt8 in [0, 13, 255] {
+        for kind: UInt8 in [0, 14, 255] {
             let unknown = [kind] + [UInt8](repeating: 0, count: 15)
             #expect(throws: WireError.malformed) { try FrameHeader(parsing: unknown) }
         }

@@ -6,6 +6,8 @@
  * Strings are UTF-8 with their lengths in bytes; they need no final zero, and NULL has the length 0. Every function may be called from any thread.
  * A reference that a function returns belongs to the caller, who frees it with CFRelease. NULL for a keychain means the default one
  * where an item is added, and the whole search list where one is looked for.
+ *
+ * The library needs libc alone, and starts no thread. A child by fork may use it, and has a host of its own.
  */
 #ifndef TOKENKIT_SECKEYCHAIN_H
 #define TOKENKIT_SECKEYCHAIN_H

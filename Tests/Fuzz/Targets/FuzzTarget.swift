@@ -19,6 +19,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case authenticationResponse, keyMetadata, pinMetadata, attestation
     case uri
     case frame, hello, helloAnswer, call, answer, calls
+    case keychainHello, keychainCall, keychainAnswer, keychainCalls
     case hostRequest, hostAnswer, hostQuestion, hostReply, promptAbilities, serviceHello, hostNotice
     case agentRequest, agentAnswer, agentSession
 
@@ -61,6 +62,10 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .call: try expect((try? PKCS11Call(parsing: input))?.encoded(), ifAny: input)
         case .answer: try expect((try? PKCS11Answer(parsing: input))?.encoded(), ifAny: input)
         case .calls: try answer(input)
+        case .keychainHello: try expect((try? KeychainHello(parsing: input))?.encoded(), ifAny: input)
+        case .keychainCall: try expect((try? KeychainCall(parsing: input))?.encoded(), ifAny: input)
+        case .keychainAnswer: try expect((try? KeychainAnswer(parsing: input))?.encoded(), ifAny: input)
+        case .keychainCalls: try answerKeychainCalls(input)
         case .hostRequest:
             try expectSame(input) { (fields, lane) in
                 (try? HostRequest.parse(fields, lane: lane)).map { $0.0.message($0.1) }
@@ -117,6 +122,16 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     private func answer(_ input: [UInt8]) throws(Finding) {
         let unreadable: String?
         do { unreadable = try BridgeCalls(parsing: input).run() } catch {
+            throw Finding(description: "\(self): the host cannot be made: \(error)")
+        }
+        guard let unreadable else { return }
+        throw Finding(description: "\(self): no readable answer to \(unreadable)")
+    }
+
+    /// Checks that each call of the C library has an answer that the library can read.
+    private func answerKeychainCalls(_ input: [UInt8]) throws(Finding) {
+        let unreadable: String?
+        do { unreadable = try LibraryCalls(parsing: input).run() } catch {
             throw Finding(description: "\(self): the host cannot be made: \(error)")
         }
         guard let unreadable else { return }

@@ -18,7 +18,7 @@ import Testing
         for seed in try seeds(of: target) {
             try target.run(seed)
             // Each input of these targets has a host of its own, which takes milliseconds.
-            let step = [.calls, .agentSession].contains(target) ? 40 : 1
+            let step = [.calls, .keychainCalls, .agentSession].contains(target) ? 40 : 1
             let all = neighbours(of: seed)
             for index in stride(from: 0, to: all.count, by: step) { try target.run(all[index]) }
         }
