@@ -132,7 +132,7 @@ enum HostSearch {
 
     /// Starts the `tokenkitd` that belongs to the library: in the `libexec` folder relative to the library, or beside it, as in a
     /// build folder. A copy of the library that lies elsewhere starts the program at the path that was set when the library was
-    /// built.
+    /// built, or a package's.
     private static func start(_ environment: inout ClientEnvironment) -> Int32 {
         var ends: (Int32, Int32) = (-1, -1)
         let made = unsafe withUnsafeMutablePointer(to: &ends) { pair in
@@ -142,22 +142,26 @@ enum HostSearch {
         defer { _ = close(ends.1) }
         let places: [StaticString] = ["/../libexec/tokenkitd", "/../../libexec/tokenkitd", "/tokenkitd"]
         if let folder = folderOfLibrary {
-            for place in places where start(folder, place, &environment, ends.1) { return ends.0 }
+            for place in places where start(folder, place, isOwn: true, &environment, ends.1) { return ends.0 }
         }
         if start(unsafe [UInt8](text: tokenkit_installed_host()), "", &environment, ends.1) { return ends.0 }
+        if start([UInt8]("/usr/libexec/tokenkitd"), "", &environment, ends.1) { return ends.0 }
         _ = close(ends.0)
         return -1
     }
 
+    /// - Parameter isOwn: whether the program must be one that ``Client/trusts(_:)``. An installed one may seem another user's in a
+    ///   container.
     private static func start(
-        _ folder: [UInt8], _ name: StaticString, _ environment: inout ClientEnvironment, _ socket: Int32
+        _ folder: [UInt8], _ name: StaticString, isOwn: Bool = false, _ environment: inout ClientEnvironment,
+        _ socket: Int32
     ) -> Bool {
         var path = folder
         path.append(name)
         path.append(0)
         return unsafe path.withUnsafeBytes { path in
             guard let path = unsafe path.baseAddress?.assumingMemoryBound(to: CChar.self),
-                unsafe access(path, X_OK) == 0, unsafe Client.trusts(path)
+                unsafe access(path, X_OK) == 0, unsafe !isOwn || Client.trusts(path)
             else { return false }
             return unsafe environment.withPointers { unsafe tokenkit_start(path, $0, socket, 0) } == 0
         }

@@ -131,6 +131,17 @@ import Testing
         #expect(result.status == 0, "\(result)")
     }
 
+    @Test func aHostThatOthersCanWriteIsNotStarted() throws {
+        let starts = stage.folder.path("starts")
+        try stage.replaceLibrary(withCopyBeside: "#!/bin/sh\necho start >>'\(starts)'\n")
+        let opened = try Program.run(["chmod", "o+w", stage.folder.path("tokenkitd")])
+        try #require(opened.status == 0, "\(opened)")
+        let result = try stage.run(
+            "(void)SecKeychainFindGenericPassword(NULL, 4, \"mail\", 0, NULL, NULL, NULL, NULL);")
+        #expect(result.status == 0, "\(result)")
+        #expect(!FileManager.default.fileExists(atPath: starts))
+    }
+
     @Test func aHostThatCannotRunIsAnErrorAndIsNotStartedByEachCall() throws {
         let starts = stage.folder.path("starts")
         try stage.replaceLibrary(withCopyBeside: "#!/bin/sh\necho start >>'\(starts)'\n")
