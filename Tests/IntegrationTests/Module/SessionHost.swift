@@ -41,11 +41,16 @@ struct SessionHost: Sendable {
     var socket: String { runtime + "/tokenkit/host" }
 
     /// The number of hosts that programs of the test have started for themselves.
-    var privateHosts: Int {
+    var privateHosts: Int { hosts("--private").count }
+
+    /// The hosts of the test's session, also those that are about to begin or to end.
+    var sessionHosts: [Int32] { hosts("--session") }
+
+    private func hosts(_ option: String) -> [Int32] {
         let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        return processes.count { process in
-            guard process.allSatisfy(\.isNumber), let words = text("/proc/\(process)/cmdline") else { return false }
-            return words.contains("tokenkitd\0--private")
+        return processes.compactMap { Int32($0) }.filter { process in
+            guard let words = text("/proc/\(process)/cmdline") else { return false }
+            return words.contains("tokenkitd\0\(option)")
                 && text("/proc/\(process)/environ")?.contains("HOME=\(environment["HOME"] ?? "")\0") == true
         }
     }
