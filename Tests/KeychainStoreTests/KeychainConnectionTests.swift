@@ -68,7 +68,7 @@ import Testing
 
     @Test func theEnvironmentSaysWhetherTheSessionIsLocked() throws {
         let session = Session()
-        let connection = try makeUnlocked { session.isLocked.withLock { $0 } }
+        var connection = try makeUnlocked { session.isLocked.withLock { $0 } }
         let item = try add(to: connection, .genericPassword([.account: "anna"], secret: Self.secret("s")))
         session.isLocked.withLock { $0 = true }
         do throws(KeychainError) {

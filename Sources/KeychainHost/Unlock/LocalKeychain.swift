@@ -128,7 +128,8 @@ public final class LocalKeychain: Sendable {
         }
     }
 
-    /// The only access to the file: a deleted file or an expired key is not used.
+    /// The only access to the file: a deleted file or an expired key is not used. To look at items is no use that puts off locking: any
+    /// program could keep the keychain unlocked for all.
     func use<Result: Sendable & ~Copyable>(
         _ body: (inout KeychainConnection) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
@@ -139,7 +140,6 @@ public final class LocalKeychain: Sendable {
             }
             try opened.lookForRoom()
             state.lockIfOver(&opened)
-            opened.noteUse()
             return try body(&opened)
         }
     }
@@ -150,6 +150,7 @@ public final class LocalKeychain: Sendable {
     ) throws(KeychainError) -> Result {
         let result = try use { opened throws(KeychainError) in
             try opened.checkWritable()
+            opened.noteUse()
             return try body(&opened)
         }
         state.tellOfChange()

@@ -86,14 +86,15 @@ package struct KeychainConnection: ~Copyable {
         return plan
     }
 
-    /// The secret of an item; nil if it was stored without one.
+    /// The secret of an item; nil if it was stored without one. This is a use of the keychain.
     ///
     /// - Parameters:
     ///   - leaving: whether the secret leaves the keychain, and is not only used for an operation.
     ///   - isAuthorized: whether the item's access control has been satisfied.
-    package func secret(
+    package mutating func secret(
         of reference: PersistentReference, leaving: Bool = true, isAuthorized: Bool = false
     ) throws(KeychainError) -> Secret? {
+        noteUse()
         let found = try row(of: reference)
         if found.sealed != nil, found.holdsSecret {
             if leaving { try found.checkExtractable() }

@@ -87,6 +87,17 @@ final class TestUptime: Sendable {
         #expect(test.keychain.isLocked)
     }
 
+    /// Any program could keep the keychain unlocked for all.
+    @Test func lookingAtItemsIsNoUse() throws {
+        try test.addPassword()
+        try test.keychain.change(KeychainSettings(lockInterval: 60))
+        for _ in 0..<3 {
+            time.advance(seconds: 20)
+            _ = try test.passwords()
+        }
+        #expect(test.keychain.isLocked)
+    }
+
     @Test func theIntervalOfTheFileHoldsForWhoUnlocksLater() throws {
         try test.keychain.change(KeychainSettings(lockInterval: 60))
         let other = try other()
