@@ -86,12 +86,15 @@ struct Access: ParsableCommand {
         @Flag(help: "Ask nobody; fail, as a person has to confirm it.")
         var noPrompt = false
 
+        @OptionGroup var output: OutputOptions
+
         func run() throws {
             let access = try HostAccess()
             let prompter = noPrompt ? HostAccess.silentPrompter("") : HostAccess.prompter("")
             let items = try AccessItems.references(of: subject.items, in: subject.place, access)
-            _ = try access.host(asking: prompter).changeAccess(
+            let count = try access.host(asking: prompter).changeAccess(
                 .allow([absolutePath(subject.program)], items), RequestContext())
+            if output.json { try Listing.showJSON(["allowed": count]) }
         }
     }
 
@@ -100,11 +103,13 @@ struct Access: ParsableCommand {
             commandName: "deny", abstract: "Refuse a program the use of items, without a question.")
 
         @OptionGroup var subject: Subject
+        @OptionGroup var output: OutputOptions
 
         func run() throws {
             let access = try HostAccess()
             let items = try AccessItems.references(of: subject.items, in: subject.place, access)
-            _ = try access.host.changeAccess(.deny([absolutePath(subject.program)], items), .silent)
+            let count = try access.host.changeAccess(.deny([absolutePath(subject.program)], items), .silent)
+            if output.json { try Listing.showJSON(["denied": count]) }
         }
     }
 
