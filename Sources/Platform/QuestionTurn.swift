@@ -1,4 +1,3 @@
-internal import Platform
 internal import Synchronization
 
 /// The turn to ask a person, which one client of a host at a time has. Whoever waited for it may find that the answer to another client

@@ -112,8 +112,65 @@ import Testing
         #expect(signature(session, blob, Samples.fileSignature(namespace: "git")) != nil)
         let question = try #require(person.questions.withLock { $0 }.first)
         #expect(question.hasPrefix("Allow 'ssh' to sign a git commit or tag with ssh (namespace git)?\nKey: SHA256:"))
-        #expect(signature(Samples.session(agent, asking: Person(agrees: false)), blob, [1]) == nil)
-        #expect(signature(Samples.session(agent), blob, [1]) == nil, "nobody can be asked")
+        let refusing = Person(agrees: false)
+        for _ in 1...2 {
+            #expect(signature(Samples.session(agent, process: 2, asking: refusing), blob, [1]) == nil)
+        }
+        #expect(refusing.questions.withLock { $0.count } == 1, "a denial answers the same question for a moment")
+        #expect(signature(Samples.session(agent, process: 3), blob, [1]) == nil, "nobody can be asked")
+    }
+
+    /// Does something to the agent while the question is before the person, who then agrees.
+    private final class Interruption: Prompter {
+        let act: @Sendable () -> Void
+        let canAsk = true
+        let canAskAgain = true
+
+        init(_ act: @escaping @Sendable () -> Void) { self.act = act }
+
+        func ask(_ request: PromptRequest) throws(KeychainError) -> Secret { throw KeychainError(.userCanceled) }
+
+        func confirm(_ question: String) throws(KeychainError) -> Bool {
+            act()
+            return true
+        }
+    }
+
+    @Test func aKeyThatIsRemovedOrLockedDuringTheQuestionDoesNotSign() throws {
+        let (identity, blob) = try Samples.newKey()
+        let other = Samples.session(agent)
+        let requests: [AgentRequest] = [.remove(key: blob), .removeAll, .lock(Samples.shared([1]))]
+        for request in requests {
+            #expect(other.answer(.add(identity, [.confirmation])) == .success)
+            let session = Samples.session(agent, asking: Interruption { _ = other.answer(request) })
+            #expect(signature(session, blob, [1]) == nil, "\(request)")
+        }
+    }
+
+    @Test func anotherMachineNeitherLocksNorRemovesWhatItDoesNotSee() throws {
+        let (identity, blob) = try Samples.newKey()
+        let constraint = DestinationConstraint(from: .init(), to: .init(host: [0x61], keys: [.init([1])]))
+        #expect(Samples.session(agent).answer(.add(identity, [.destinations([constraint])])) == .success)
+        let remote = Samples.session(agent)
+        let bind = Array("session-bind@openssh.com".utf8)
+        let content = try Samples.bind(PrivateKey.generate(.ed25519), session: [1], isForwarding: true)
+        #expect(remote.answer(.extend(name: bind, content: content)) == .success)
+        #expect(keys(remote).isEmpty)
+        #expect(remote.answer(.remove(key: blob)) == .failure)
+        #expect(remote.answer(.lock(Samples.shared([1]))) == .failure)
+        #expect(keys(Samples.session(agent)) == [blob])
+    }
+
+    @Test func aListIsNoLongerThanClientsTake() throws {
+        let session = Samples.session(agent)
+        for _ in 0..<250 {
+            let (identity, _) = try Samples.newKey()
+            let long = NewIdentity(
+                kind: identity.kind, fields: identity.fields, comment: [UInt8](repeating: 0x61, count: 100_000))
+            #expect(session.answer(.add(long, nil)) == .success)
+        }
+        let answer = session.answer(.listIdentities).encoded()
+        #expect((200 << 10...256 << 10).contains(answer.count))
     }
 
     @Test func aKeyEndsInItsTime() throws {

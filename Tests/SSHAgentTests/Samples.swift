@@ -100,9 +100,10 @@ enum Samples {
             touchPrompter: nil)
     }
 
-    static func session(_ agent: Agent = Agent(emptyHost), asking prompter: any Prompter = NoPrompter()) -> AgentSession
-    {
-        AgentSession(agent, for: AgentClient(named: "ssh", emptyHost) { prompter })
+    static func session(
+        _ agent: Agent = Agent(emptyHost), process: Int32 = 1, asking prompter: any Prompter = NoPrompter()
+    ) -> AgentSession {
+        AgentSession(agent, for: AgentClient(named: "ssh", process: process, emptyHost) { prompter })
     }
 }
 

@@ -54,6 +54,57 @@ import Testing
         #expect(binds.value.wasAttempted)
     }
 
+    /// The machine in between has a host key of a kind that is unknown here. It could pass itself over.
+    @Test func aMachineThatIsMissingAmongTheBindsUsesNoKeyWithDestinations() throws {
+        let toShop = [DestinationConstraint(from: .init(), to: .init(host: [0x61], keys: [.init(shopKey)]))]
+        let login = SignedData(Samples.login(session: [2], key: [1], hostKey: shopKey))
+        for unknown in [[], Array("an unknown form".utf8)] as [[UInt8]] {
+            let binds = ConnectionBinds()
+            #expect(!binds.bind(unknown))
+            #expect(binds.value.isForwarded)
+            #expect(try binds.bind(Samples.bind(shop, session: [2])))
+            #expect(!binds.mayList(toShop) && !binds.maySign(toShop, login))
+        }
+        let direct = ConnectionBinds()
+        #expect(try direct.bind(Samples.bind(shop, session: [2])))
+        #expect(direct.mayList(toShop) && direct.maySign(toShop, login))
+    }
+
+    /// A comparison takes the product of both lengths.
+    @Test func usersAndPatternsOfThemAreShort() throws {
+        var hop = DestinationConstraint.Hop(host: [0x61], keys: [.init(shopKey)])
+        for (count, isRefused) in [(1024, false), (1025, true)] {
+            hop.user = [UInt8](repeating: 0x2A, count: count)
+            var message: [UInt8] = []
+            KeyConstraint.destinations([DestinationConstraint(from: .init(), to: hop)]).append(to: &message)
+            var rest = message.span
+            #expect(((try? KeyConstraint.all(&rest)) == nil) == isRefused)
+        }
+    }
+
+    @Test func constraintsThatAreThereTwiceOrAllowNothingAreMalformed() throws {
+        let destination = KeyConstraint.destinations([
+            DestinationConstraint(from: .init(), to: .init(host: [0x61], keys: [.init(shopKey)]))
+        ])
+        for constraint in [KeyConstraint.lifetime(seconds: 1), .confirmation, destination] {
+            var message: [UInt8] = []
+            constraint.append(to: &message)
+            var once = message.span
+            #expect(try KeyConstraint.all(&once) == [constraint])
+            constraint.append(to: &message)
+            #expect(throws: MalformedMessage.self) {
+                var twice = message.span
+                _ = try KeyConstraint.all(&twice)
+            }
+        }
+        #expect(throws: MalformedMessage.self) {
+            var message: [UInt8] = []
+            KeyConstraint.destinations([]).append(to: &message)
+            var rest = message.span
+            _ = try KeyConstraint.all(&rest)
+        }
+    }
+
     @Test func aLoginBelongsToTheLastMachine() throws {
         func login(_ session: [UInt8], _ hostKey: [UInt8]?) throws -> SignedData.Login {
             guard case .login(let login) = SignedData(Samples.login(session: session, key: [1], hostKey: hostKey))

@@ -31,7 +31,7 @@ struct AddedKey: Sendable {
             self.blob = blob
         }
         if case .rsa(let bits) = key.kind, bits < AddedKey.minimumRSABits { throw MalformedMessage() }
-        comment = identity.comment
+        comment = Array(identity.comment.prefix(AddedKey.maximumComment))
         var (isConfirmed, end) = (false, ContinuousClock.Instant?.none)
         var destinations: [DestinationConstraint] = []
         for constraint in constraints {
@@ -45,6 +45,8 @@ struct AddedKey: Sendable {
     }
 
     static let minimumRSABits = 1024
+    /// In bytes. Clients take lists of 256 KiB.
+    private static let maximumComment = 1024
 
     /// - Parameters:
     ///   - fields: the fields of the message, without a certificate.
@@ -95,7 +97,7 @@ final class AddedKeys: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Serialises attempts to unlock, each of which waits after a failure.
+    /// Serialises locking and attempts to unlock, each of which waits after a failure.
     private let unlocking = Mutex(())
 
     /// Keys that are kept at a time, so that a client cannot take all memory.
@@ -166,12 +168,13 @@ final class AddedKeys: Sendable {
 
     /// - Returns: false where the agent is locked already.
     func lock(_ passphrase: borrowing Secret) -> Bool {
-        guard let salt = try? RandomBytes.make(count: 16), let digest = AddedKeys.digest(passphrase, salt) else {
-            return false
-        }
-        return state.withLock { state in
-            guard state.lock == nil else { return false }
-            state.lock = Lock(salt: salt, digest: digest)
+        let passphrase = SharedSecret(passphrase.clone())
+        // One at a time: each takes memory.
+        return unlocking.withLock { _ in
+            guard !isLocked, let salt = try? RandomBytes.make(count: 16),
+                let digest = AddedKeys.digest(passphrase.secret, salt)
+            else { return false }
+            state.withLock { $0.lock = Lock(salt: salt, digest: digest) }
             return true
         }
     }

@@ -27,6 +27,9 @@ package enum AgentAnswer: Sendable, Equatable {
         case ofExtension = 29
     }
 
+    /// The bytes that the identities of a list may have together: clients take messages of 256 KiB.
+    static let maximumListLength = AgentRequest.maximumLength - 5
+
     /// The message, without the length before it.
     package func encoded() -> [UInt8] {
         var bytes: [UInt8]

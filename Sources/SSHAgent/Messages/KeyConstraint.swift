@@ -17,12 +17,16 @@ package enum KeyConstraint: Sendable, Equatable {
         case ofExtension = 255
     }
 
-    /// Reads constraints up to the end of a message. One that is unknown makes the message malformed, since the key would be used without it.
+    /// Reads constraints up to the end of a message. One that is unknown makes the message malformed, since the key would be used without it;
+    /// so does one that is there twice, or allows nothing.
     @_lifetime(rest: copy rest)
     static func all(_ rest: inout Span<UInt8>) throws(MalformedMessage) -> [KeyConstraint] {
         var constraints: [KeyConstraint] = []
+        var kinds: Set<Kind> = []
         while !rest.isEmpty {
-            switch Kind(rawValue: try rest.readByte()) {
+            let kind = Kind(rawValue: try rest.readByte())
+            if let kind { guard kinds.insert(kind).inserted else { throw MalformedMessage() } }
+            switch kind {
             case .lifetime: constraints.append(.lifetime(seconds: try rest.readNumber()))
             case .confirmation: constraints.append(.confirmation)
             case .ofExtension:
@@ -40,6 +44,7 @@ package enum KeyConstraint: Sendable, Equatable {
             guard destinations.count < DestinationConstraint.maximumCount else { throw MalformedMessage() }
             destinations.append(try DestinationConstraint(parsing: rest.readString()))
         }
+        guard !destinations.isEmpty else { throw MalformedMessage() }
         return destinations
     }
 
@@ -86,6 +91,8 @@ package struct DestinationConstraint: Sendable, Equatable {
     package let to: Hop
 
     static let maximumCount = 1024
+    /// In bytes, of a user's name and of a pattern of them.
+    static let maximumUserLength = 1024
     private static let maximumKeys = 1024
 
     package init(from: Hop, to: Hop) { (self.from, self.to) = (from, to) }
@@ -105,6 +112,7 @@ package struct DestinationConstraint: Sendable, Equatable {
     private static func hop(_ bytes: Span<UInt8>) throws(MalformedMessage) -> Hop {
         var rest = bytes
         var hop = Hop(user: try rest.readBytes(), host: try rest.readBytes())
+        guard hop.user.count <= maximumUserLength else { throw MalformedMessage() }
         try skipReserved(&rest)
         while !rest.isEmpty {
             guard hop.keys.count < maximumKeys else { throw MalformedMessage() }

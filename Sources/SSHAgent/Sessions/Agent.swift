@@ -5,6 +5,7 @@ internal import SecureBytes
 package final class Agent: Sendable {
     let added = AddedKeys()
     let hosted: HostedKeys
+    let questions = AgentQuestions()
     /// The user's folder `.ssh`; nil for none.
     let folder: String?
     /// Takes a line about a refusal. No line has a secret.
@@ -30,15 +31,16 @@ package final class Agent: Sendable {
 /// The program at the other end of a connection to an agent.
 package struct AgentClient: Sendable {
     let name: String
+    let process: Int32
     /// Makes the host that asks the client's person, in the name of its program.
     let makeHost: @Sendable () -> any InProcessHost
     /// Reaches the person by the host's own means.
     let makePrompter: @Sendable () -> any Prompter
 
     package init(
-        named name: String, _ makeHost: @escaping @Sendable () -> any InProcessHost,
+        named name: String, process: Int32, _ makeHost: @escaping @Sendable () -> any InProcessHost,
         asking makePrompter: @escaping @Sendable () -> any Prompter
     ) {
-        (self.name, self.makeHost, self.makePrompter) = (name, makeHost, makePrompter)
+        (self.name, self.process, self.makeHost, self.makePrompter) = (name, process, makeHost, makePrompter)
     }
 }

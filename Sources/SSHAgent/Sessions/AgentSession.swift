@@ -50,6 +50,9 @@ package final class AgentSession: Sendable {
         case .sign(let key, let data, let flags):
             return sign(key, data, flags).map(AgentAnswer.signature) ?? .failure
         case .extend(let name, let content): return extend(name, content)
+        // Another machine could lock the person out, and delay the own unlocking by its guesses.
+        case .lock where binds.isForwarded, .unlock where binds.isForwarded:
+            return refuse("refused to lock or unlock from another machine")
         case .lock(let secret): return state(of: agent.added.lock(secret.secret))
         case .unlock(let secret): return state(of: agent.added.unlock(secret.secret))
         case .removeAllOfVersion1: return .success
@@ -62,7 +65,7 @@ package final class AgentSession: Sendable {
         case .add(let identity, let constraints):
             guard let key = try? AddedKey(identity, constraints ?? []) else { return refuse("the key cannot be used") }
             return agent.added.add(key) ? .success : refuse("too many keys were added")
-        case .remove(let key): return state(of: agent.added.remove(key))
+        case .remove(let key): return state(of: mayShow(key) && agent.added.remove(key))
         case .removeAll:
             agent.added.removeAll()
             agent.hosted.forget()
@@ -90,14 +93,25 @@ package final class AgentSession: Sendable {
 
     private func identities() -> [AgentAnswer.Identity] {
         guard !agent.added.isLocked else { return [] }
-        let binds = binds
-        let added = agent.added.all.filter { $0.destinations.isEmpty || binds.mayList($0.destinations) }
+        let added = agent.added.all.filter(mayShow)
         var known = Set<[UInt8]>()
         let all =
             agent.hosted.all().map { AgentAnswer.Identity($0.blob, comment: $0.comment) }
             + added.map { AgentAnswer.Identity($0.blob, comment: $0.comment) }
-        return all.filter { known.insert($0.key).inserted }
+        var room = AgentAnswer.maximumListLength
+        return all.filter { identity in
+            let length = identity.key.count + identity.comment.count + 8
+            guard length <= room, known.insert(identity.key).inserted else { return false }
+            room -= length
+            return true
+        }
     }
+
+    private func mayShow(_ key: AddedKey) -> Bool { key.destinations.isEmpty || binds.mayList(key.destinations) }
+
+    private func mayShow(_ blob: [UInt8]) -> Bool { added(blob).map(mayShow) ?? true }
+
+    private func added(_ blob: [UInt8]) -> AddedKey? { agent.added.all.first { $0.blob == blob } }
 
     /// - Returns: nil where the key does not sign.
     private func sign(_ blob: [UInt8], _ data: [UInt8], _ flags: UInt32) -> [UInt8]? {
@@ -110,12 +124,13 @@ package final class AgentSession: Sendable {
             log("refused a login that is another one than the connection's")
             return nil
         }
-        let purpose = Purpose.words(for: signed, binds, KnownHosts(in: agent.folder))
-        if let key = agent.added.all.first(where: { $0.blob == blob }) {
-            return sign(key, data, flags, signed, binds, purpose)
-        }
+        if let key = added(blob) { return sign(key, data, flags, signed, binds) }
         guard let key = agent.hosted.all().first(where: { $0.blob == blob }) else { return nil }
-        return sign(key, data, flags, binds, purpose)
+        return sign(key, data, flags, signed, binds)
+    }
+
+    private func purpose(of signed: SignedData, _ binds: SessionBinds) -> String {
+        Purpose.words(for: signed, binds, KnownHosts(in: agent.folder))
     }
 
     private func algorithm(_ kind: KeyKind, _ flags: UInt32) -> (name: String, algorithm: SignatureAlgorithm)? {
@@ -125,8 +140,7 @@ package final class AgentSession: Sendable {
     }
 
     private func sign(
-        _ key: AddedKey, _ data: [UInt8], _ flags: UInt32, _ signed: SignedData, _ binds: SessionBinds,
-        _ purpose: String
+        _ key: AddedKey, _ data: [UInt8], _ flags: UInt32, _ signed: SignedData, _ binds: SessionBinds
     ) -> [UInt8]? {
         guard key.destinations.isEmpty || binds.maySign(key.destinations, signed) else {
             log("refused a signature that the destinations of the key do not allow")
@@ -134,21 +148,28 @@ package final class AgentSession: Sendable {
         }
         guard let (name, algorithm) = algorithm(key.key.kind, flags) else { return nil }
         if key.isConfirmed {
-            guard confirm(purpose, with: SSHPublicKey.fingerprint(of: key.blob)) else { return nil }
+            let name = SSHPublicKey.fingerprint(of: key.blob)
+            guard confirm(purpose(of: signed, binds), with: key.blob, named: name, binds) else { return nil }
+            // Meanwhile the agent may have been locked, and the key removed.
+            guard !agent.added.isLocked, added(key.blob) != nil else { return nil }
         }
         guard let signature = try? key.key.sign(message: data, using: algorithm) else { return nil }
         return SSHSignature.encode(signature, by: name, key.key.kind)
     }
 
     private func sign(
-        _ key: HostedKey, _ data: [UInt8], _ flags: UInt32, _ binds: SessionBinds, _ purpose: String
+        _ key: HostedKey, _ data: [UInt8], _ flags: UInt32, _ signed: SignedData, _ binds: SessionBinds
     ) -> [UInt8]? {
         guard let (name, algorithm) = algorithm(key.kind, flags), let host else { return nil }
+        let purpose = purpose(of: signed, binds)
         // A person who has allowed ssh a key for good has not allowed it to each machine that ssh forwards the agent to.
-        if binds.isForwarded, !confirm(purpose, with: String(decoding: key.comment, as: UTF8.self)) { return nil }
+        let comment = String(decoding: key.comment, as: UTF8.self)
+        if binds.isForwarded, !confirm(purpose, with: key.blob, named: comment, binds) { return nil }
         let request = KeyRequest(.sign(data), .messageSignature(algorithm), with: key.reference)
         do throws(KeychainError) {
             let signature = try host.perform(request, RequestContext(purpose: purpose, place: key.place))
+            // The agent may have been locked while a person was asked.
+            guard !agent.added.isLocked else { return nil }
             return SSHSignature.encode(signature.secret.copied(), by: name, key.kind)
         } catch {
             // The card has another key in its place by now.
@@ -159,13 +180,21 @@ package final class AgentSession: Sendable {
     }
 
     /// Asks a person about one use of a key; false where nobody can be asked, and without an answer in time.
-    private func confirm(_ purpose: String, with key: String) -> Bool {
+    private func confirm(_ purpose: String, with key: [UInt8], named name: String, _ binds: SessionBinds) -> Bool {
+        let subject = AgentQuestions.Subject(
+            process: client.process, key: key, machine: binds.forwarders.last?.hostKey)
+        let isAllowed = agent.questions.ask(about: subject, unless: { [self] in state.withLock(\.hasEnded) }) {
+            ask(purpose, with: name)
+        }
+        if !isAllowed { log("a person did not allow to \(purpose)") }
+        return isAllowed
+    }
+
+    private func ask(_ purpose: String, with key: String) -> Bool {
         let end = QuestionEnd(at: .now + AccessQuestion.standardPatience) { [self] in state.withLock(\.hasEnded) }
         let prompter = client.makePrompter().givingUp(at: end)
         let question = "Allow '\(DisplayText.line(client.name))' to \(purpose)?\nKey: \(DisplayText.line(key))"
-        let isAllowed = prompter.canConfirm && (try? prompter.confirm(question)) == true
-        if !isAllowed { log("a person did not allow to \(purpose)") }
-        return isAllowed
+        return prompter.canConfirm && (try? prompter.confirm(question)) == true
     }
 
     // MARK: Cards

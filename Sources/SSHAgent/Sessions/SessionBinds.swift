@@ -15,7 +15,9 @@ struct SessionBinds {
     private(set) var binds: [Bind] = []
     /// Whether a client has tried to bind, with success or not.
     private(set) var wasAttempted = false
-    /// Whether requests may come from another machine. An attempt without success also counts: its host key may be of an unknown kind.
+    /// Whether an attempt failed. A machine is missing among the binds then: its host key may be of a kind that is unknown here.
+    private(set) var hasFailed = false
+    /// Whether requests may come from another machine. An attempt without success also counts.
     private(set) var isForwarded = false
 
     static let maximumCount = 16
@@ -26,7 +28,16 @@ struct SessionBinds {
     /// - Returns: false where the machine does not prove its key, or the order is not one that SSH has.
     mutating func bind(_ content: [UInt8]) -> Bool {
         wasAttempted = true
-        guard let (bind, signature) = try? SessionBinds.parse(content.span) else { return false }
+        let isBound = add(content)
+        if !isBound { hasFailed = true }
+        return isBound
+    }
+
+    private mutating func add(_ content: [UInt8]) -> Bool {
+        guard let (bind, signature) = try? SessionBinds.parse(content.span) else {
+            isForwarded = true
+            return false
+        }
         if bind.isForwarding { isForwarded = true }
         guard bind.session.count <= SessionBinds.maximumSessionLength,
             SSHPublicKey(bind.hostKey)?.verify(signature, of: bind.session) == true
@@ -75,6 +86,7 @@ struct SessionBinds {
     }
 
     private func permits(_ constraints: [DestinationConstraint], user: [UInt8]?) -> Bool {
+        guard !hasFailed else { return false }
         guard let last = binds.last else { return !wasAttempted }
         var from: [UInt8]?
         for (index, bind) in binds.enumerated() {
@@ -101,6 +113,8 @@ extension DestinationConstraint {
     fileprivate func permits(_ source: [UInt8]?, _ destination: [UInt8]?, user: [UInt8]?) -> Bool {
         guard source.map(from.has) ?? from.keys.isEmpty, destination.map(to.has) ?? true else { return false }
         guard let user, !to.user.isEmpty else { return true }
+        // The time of a comparison is limited by the product of both lengths.
+        guard user.count <= DestinationConstraint.maximumUserLength else { return false }
         return Pattern.matches(user[...], to.user[...])
     }
 }
@@ -112,7 +126,6 @@ extension DestinationConstraint.Hop {
 
 /// Patterns of OpenSSH, ssh_config(5): `*` for any characters, `?` for one.
 enum Pattern {
-    /// The time is limited by the product of both lengths.
     static func matches(_ text: ArraySlice<UInt8>, _ pattern: ArraySlice<UInt8>) -> Bool {
         var (text, pattern) = (text, pattern)
         var retry: (text: ArraySlice<UInt8>, pattern: ArraySlice<UInt8>)?

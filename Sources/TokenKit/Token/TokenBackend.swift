@@ -1,4 +1,5 @@
 public import CryptokiNames
+public import Platform
 public import SecureBytes
 public import SystemCrypto
 

@@ -1,4 +1,4 @@
-internal import Platform
+public import Platform
 internal import Synchronization
 
 /// A client of a card, among those that share its slot.
