@@ -20,7 +20,10 @@ struct DailyNotices {
         guard let digest = try? Digest.hash(Array(text.utf8), using: .sha256) else { return true }
         let path = "\(folder)/\(Hex.encode(digest))"
         var status = stat()
-        let now = time(nil)
+        // Not time(2), which may be a tick behind the times of files.
+        var clock = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &clock)
+        let now = clock.tv_sec
         // A time in the future is that of a clock that was wrong.
         if unsafe lstat(path, &status) == 0, (0..<DailyNotices.period).contains(now - status.st_mtim.tv_sec) {
             return false
