@@ -202,11 +202,6 @@ extension AccessItem {
     }
 }
 
-extension Item {
-    /// Whether the item has a secret, which programs use by permission.
-    var needsPermission: Bool { itemClass.isPassword || isPrivateKey || isSymmetricKey }
-}
-
 extension TokenOperation.Action {
     var use: AccessQuestion.Use {
         switch self {

@@ -87,4 +87,7 @@ public struct Item: Sendable, Hashable {
     public var isSymmetricKey: Bool {
         itemClass == .key && attributes[.keyClass]?.integer == KeyClass.symmetric.rawValue
     }
+
+    /// Whether the item has a secret, which programs use by permission.
+    package var needsPermission: Bool { itemClass.isPassword || isPrivateKey || isSymmetricKey }
 }

@@ -181,7 +181,7 @@ enum AccessItems {
         for itemClass in [ItemClass.genericPassword, .internetPassword, .key] {
             let any: Attributes = [.synchronizable: Query.anySynchronizable]
             let query = try Query(itemClass, any, limit: .all)
-            found += session.reporting(try session.items(matching: query)).filter(\.hasSecretUse)
+            found += session.reporting(try session.items(matching: query)).filter(\.needsPermission)
         }
         return try names.map { try item(named: $0, among: found, in: session).reference }
     }
@@ -212,9 +212,6 @@ enum AccessItems {
 }
 
 extension Item {
-    /// Whether programs need permission for the item.
-    fileprivate var hasSecretUse: Bool { itemClass.isPassword || isPrivateKey || isSymmetricKey }
-
     fileprivate func isNamed(_ name: String) -> Bool {
         if case .token(_, let object) = reference.target, object.prefix(while: { $0 != 0 }).elementsEqual(name.utf8) {
             return true

@@ -164,9 +164,9 @@ struct SSH: ParsableCommand {
             let file: String
             let content: String
             let isWritten: Bool
-            /// What a shell's start has to have.
+            /// The line for a shell's start-up file.
             let shellLine: String
-            /// What starts the agent.
+            /// The command that starts the agent.
             let command: String
         }
 

@@ -35,7 +35,7 @@ struct TrustedApplicationOptions: ParsableArguments {
         ///
         /// - Parameter host: asks a person where another program has made the items.
         func apply(to items: [Item], _ host: any KeychainService, _ context: RequestContext) throws(KeychainError) {
-            let secrets = items.filter { $0.itemClass.isPassword || $0.isPrivateKey || $0.isSymmetricKey }
+            let secrets = items.filter(\.needsPermission)
             guard let change, !secrets.isEmpty else { return }
             _ = try host.changeAccess(change(secrets.map(\.reference)), context)
         }
