@@ -47,6 +47,15 @@ static CK_RV find_slot(const char *name, CK_SLOT_ID *slot) {
     return CKR_TOKEN_NOT_PRESENT;
 }
 
+/* The login of a card that was taken out ends; its session goes on when it is back. */
+static int is_logged_out(CK_SESSION_HANDLE session) {
+    CK_SESSION_INFO info;
+    CK_RV result = p11->C_GetSessionInfo(session, &info);
+    if (is_interruption(result)) return 1;
+    MUST(CKR_OK, result);
+    return info.state == CKS_RO_PUBLIC_SESSION;
+}
+
 static CK_RV log_in_and_sign(const char *name, struct tally *tally) {
     CK_SLOT_ID slot;
     OR_INTERRUPTED(find_slot(name, &slot));
@@ -63,6 +72,8 @@ static CK_RV log_in_and_sign(const char *name, struct tally *tally) {
         OR_INTERRUPTED(p11->C_FindObjectsInit(session, template, strncmp(name, "Virtual", 7) == 0 ? 2 : 1));
         OR_INTERRUPTED(p11->C_FindObjects(session, &keys[index], 1, &count));
         OR_INTERRUPTED(p11->C_FindObjectsFinal(session));
+        if (count == 0 && class == CKO_PRIVATE_KEY && is_logged_out(session)) return CKR_USER_NOT_LOGGED_IN;
+        if (count != 1) fprintf(stderr, "%s: %lu objects of class %lu\n", name, count, class);
         HOLDS(count == 1);
     }
     if (public_key == NULL) read_public_key(session, keys[0]);
