@@ -123,11 +123,12 @@ let package = Package(
         .target(
             name: "KeychainHost",
             dependencies: [
-                "CryptokiNames", "HostAPI", "KeychainModel", "KeychainStore", "SecureBytes", "TokenKit", "SystemCrypto",
-                "CLinux", "Platform",
+                "CryptokiNames", "HostAPI", "KeychainModel", "KeychainStore", "LoginSessions", "SecureBytes",
+                "TokenKit",
+                "SystemCrypto", "CLinux", "Platform",
             ],
             swiftSettings: strict),
-        // The login sessions of the user, for the session's host.
+        // The login sessions of the user, for the host.
         .target(name: "LoginSessions", dependencies: ["CSystemd", "Platform"], swiftSettings: strict),
         .target(
             name: "StandardDrivers",

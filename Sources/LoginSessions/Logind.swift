@@ -4,10 +4,10 @@ internal import Glibc
 /// A conversation with systemd-logind over one connection to the system's bus. org.freedesktop.login1(5)
 final class Logind {
     private static let bus = "org.freedesktop.DBus"
-    private static let name = "org.freedesktop.login1"
+    static let name = "org.freedesktop.login1"
     private static let manager = name + ".Manager"
-    private static let session = name + ".Session"
-    private static let properties = "org.freedesktop.DBus.Properties"
+    static let session = name + ".Session"
+    static let properties = "org.freedesktop.DBus.Properties"
 
     /// The most sessions of the user that are followed.
     private static let maximum = 256

@@ -7,9 +7,6 @@ struct MessageBus: ~Copyable {
     private let systemd: UnsafePointer<csystemd>
     private let bus: OpaquePointer
 
-    /// The microseconds in which an answer must come.
-    private static let patience: UInt64 = 5_000_000
-
     private init(_ bus: OpaquePointer, _ systemd: UnsafePointer<csystemd>) {
         unsafe (self.bus, self.systemd) = (bus, systemd)
     }
@@ -51,9 +48,12 @@ struct MessageBus: ~Copyable {
 
     /// Calls a method whose arguments are strings, and waits for its answer.
     ///
-    /// - Parameter destination: the name of the program on the bus.
+    /// - Parameters:
+    ///   - destination: the name of the program on the bus.
+    ///   - patience: the microseconds in which the answer must come.
     func call(
-        _ member: String, of interface: String, at path: String, on destination: String, _ arguments: [String] = []
+        _ member: String, of interface: String, at path: String, on destination: String, _ arguments: [String] = [],
+        patience: UInt64 = 5_000_000
     ) throws(BusError) -> BusMessage {
         var created: OpaquePointer?
         try BusError.check(
@@ -63,7 +63,7 @@ struct MessageBus: ~Copyable {
         let call = unsafe BusMessage(created, systemd)
         for argument in arguments { try call.append(argument) }
         var answer: OpaquePointer?
-        try BusError.check(unsafe systemd.pointee.bus_call(bus, created, MessageBus.patience, nil, &answer))
+        try BusError.check(unsafe systemd.pointee.bus_call(bus, created, patience, nil, &answer))
         _ = consume call
         guard let answer = unsafe answer else { throw BusError(code: EBADMSG) }
         return unsafe BusMessage(answer, systemd)

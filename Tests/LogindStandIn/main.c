@@ -92,6 +92,20 @@ static void get_all(sd_bus *bus, sd_bus_message *call) {
     sd_bus_message_unref(answer);
 }
 
+// A session of class "odd" has a text as its hint.
+static void get_hint(sd_bus_message *call) {
+    struct session *session = find(sd_bus_message_get_path(call));
+    const char *interface, *property;
+    check(sd_bus_message_read(call, "ss", &interface, &property), "arguments");
+    if (session == NULL || strcmp(interface, NAME ".Session") != 0 || strcmp(property, "LockedHint") != 0) {
+        check(sd_bus_reply_method_errno(call, ENOENT, NULL), "error");
+    } else if (strcmp(session->kind, "odd") == 0) {
+        check(sd_bus_reply_method_return(call, "v", "s", "1"), "hint");
+    } else {
+        check(sd_bus_reply_method_return(call, "v", "b", session->is_locked), "hint");
+    }
+}
+
 static void inhibit(sd_bus_message *call) {
     const char *what, *who, *why, *mode;
     check(sd_bus_message_read(call, "ssss", &what, &who, &why, &mode), "arguments");
@@ -111,6 +125,7 @@ static void serve(sd_bus *bus) {
         if (message != NULL) {
             if (sd_bus_message_is_method_call(message, NAME ".Manager", "ListSessions")) list_sessions(bus, message);
             if (sd_bus_message_is_method_call(message, "org.freedesktop.DBus.Properties", "GetAll")) get_all(bus, message);
+            if (sd_bus_message_is_method_call(message, "org.freedesktop.DBus.Properties", "Get")) get_hint(message);
             if (sd_bus_message_is_method_call(message, NAME ".Manager", "Inhibit")) inhibit(message);
             sd_bus_message_unref(message);
         }

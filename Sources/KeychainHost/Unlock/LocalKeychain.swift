@@ -1,5 +1,6 @@
 internal import Platform
 internal import KeychainStore
+internal import LoginSessions
 public import KeychainModel
 internal import Glibc
 public import SecureBytes
@@ -88,7 +89,7 @@ public final class LocalKeychain: Sendable {
     static func open(
         _ path: String, clock: @escaping @Sendable () -> Int64 = ConnectionEnvironment.now,
         uptime: @escaping @Sendable () -> Uptime,
-        isSessionLocked: @escaping @Sendable () -> Bool = LoginSession.isLocked
+        isSessionLocked: @escaping @Sendable () -> Bool = ScreenLock.isLocked
     ) throws(KeychainError) -> LocalKeychain {
         let file = try KeychainFile(existing: path)
         let environment = ConnectionEnvironment(

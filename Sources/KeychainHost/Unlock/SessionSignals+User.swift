@@ -1,3 +1,4 @@
+internal import LoginSessions
 internal import Platform
 internal import KeychainStore
 
@@ -5,7 +6,7 @@ extension ConnectionEnvironment {
     /// The environment of this process: the system's clocks, and the login session of its user.
     static var ofUser: ConnectionEnvironment {
         ConnectionEnvironment(
-            isSessionLocked: LoginSession.isLocked, signals: .ofUser)
+            isSessionLocked: ScreenLock.isLocked, signals: .ofUser)
     }
 }
 
