@@ -3,10 +3,10 @@ import SecItem
 
 /// Measures searches of a running program by `SecItemCopyMatching`: among passwords of its own keychain, over the socket of its own host.
 ///
-///     SecItemBenchmark [ROUNDS]
+///     SecItemBenchmark [ROUNDS [NAME]]
 ///
 /// The user's folders, which the environment names, have to be empty. Times are medians of ROUNDS (500), and a tenth of them for searches
-/// for everything.
+/// for everything. NAME is the only search to measure, for a profile of it.
 @main enum SecItemBenchmark {
     private static let itemCount = 500
 
@@ -40,6 +40,7 @@ import SecItem
     private static func measure(
         _ name: String, _ rounds: Int, _ attributes: [String: Any], _ expected: OSStatus = errSecSuccess
     ) {
+        guard CommandLine.arguments.dropFirst(2).allSatisfy({ $0 == name }) else { return }
         let query = attributes.merging([kSecClass: kSecClassGenericPassword]) { $1 } as CFDictionary
         var times: [Double] = []
         for _ in 0..<max(rounds, 1) {
