@@ -20,9 +20,7 @@ enum ArgumentForms {
     /// Splits `-w=text` into `-w` and `=text`. As in getopt(3), all that follows the letter is its value, but the parser would
     /// drop the `=`, with which a password may begin.
     private static func separatingValues(_ arguments: [String]) throws -> [String] {
-        guard arguments.contains(where: { $0.wholeMatch(of: /-[A-Za-z]+=.*/.dotMatchesNewlines()) != nil }) else {
-            return arguments
-        }
+        guard arguments.contains(where: hasLettersBeforeEqualsSign) else { return arguments }
         var (command, words): (any ParsableCommand.Type, _) = (Tokenctl.self, arguments[...])
         var rewritten: [String] = []
         while let name = words.first,
@@ -44,6 +42,18 @@ enum ArgumentForms {
         return rewritten
     }
 
+    private static func hasLettersBeforeEqualsSign(_ text: String) -> Bool {
+        guard text.utf8.first == UInt8(ascii: "-"), let end = text.utf8.firstIndex(of: UInt8(ascii: "=")) else {
+            return false
+        }
+        let letters = text.utf8[..<end].dropFirst()
+        return !letters.isEmpty && letters.allSatisfy(isLetter)
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
+    }
+
     /// Adds a value to each `-w` without one, which is the last argument or before another option.
     private static func fillingPassword(
         _ arguments: [String], _ command: any ParsableCommand.Type
@@ -58,7 +68,9 @@ enum ArgumentForms {
     }
 
     /// Whether the text is an option: a dash and one letter, or two dashes. Other texts with a dash may be passwords.
-    private static func isOption(_ text: String) -> Bool { text.wholeMatch(of: /-[A-Za-z]|--.*/) != nil }
+    private static func isOption(_ text: String) -> Bool {
+        text.hasPrefix("--") || text.hasPrefix("-") && text.utf8.count == 2 && text.utf8.last.map(isLetter) == true
+    }
 
     /// Rewrites `-a name value` as `-a name=value`.
     private static func joiningAttributes(_ arguments: [String]) throws -> [String] {

@@ -84,6 +84,66 @@ import VirtualCard
         #expect(status.contains("The PIN of the card in 'Virtual PCD 00 00' counts for all programs."), "\(status)")
     }
 
+    @Test func aDeveloperOfAnRSAKeyGivesOnePINADay() throws {
+        host.stop()
+        let card = try ConsumerCard(["9A": .rsa(bits: 2048), "9C": .ecP256])
+        try card.writePinentry()
+        let variables = [
+            "PINENTRY_PROGRAM": card.path("pinentry"), "TOKENKIT_HOST": "session",
+            "SSH_AUTH_SOCK": card.path("run/tokenkit/ssh.sock"), "PKCS11_MODULE_PATH": ConsumerCard.module,
+        ]
+        let host = SessionHost(at: card.path("run"), card.environment.merging(variables) { $1 })
+        try host.start()
+        defer { host.stop() }
+        let ssh = try OpenSSHCard(card)
+        let server = try ssh.startServer(admitting: "9A.pub")
+        for _ in 1...3 { try server.signIn([], variables) }
+
+        let repository = card.path("repository")
+        try card.folder.write("allowed", "jo@example.com " + card.text("9A.pub"))
+        let git = ["git", "-C", repository, "-c", "user.name=Jo", "-c", "user.email=jo@example.com"]
+        let withSSH = [
+            "-c", "gpg.format=ssh", "-c", "user.signingkey=" + card.path("9A.pub"), "-c",
+            "gpg.ssh.allowedSignersFile=" + card.path("allowed"),
+        ]
+        try card.succeed(["git", "init", "--quiet", repository])
+        try card.succeed(git + withSSH + ["commit", "-S", "--allow-empty", "--message=One"], variables)
+        let verified = try card.succeed(git + withSSH + ["verify-commit", "--verbose", "HEAD"], variables)
+        #expect(verified.contains("Good \"git\" signature for jo@example.com"))
+        try card.folder.writeProgram(
+            "git-cms",
+            """
+            openssl cms -sign -binary -md sha256 -signer '\(card.path("9A.pem"))' \(EngineCard.form.joined(separator: " ")) \
+                -inkey '\(Self.key)' -outform PEM | sed 's/ CMS-/ SIGNED MESSAGE-/'
+            echo '[GNUPG:] SIG_CREATED ' >&2
+            """)
+        let withCMS = ["-c", "gpg.format=x509", "-c", "gpg.x509.program=" + card.path("git-cms")]
+        try card.succeed(git + withCMS + ["commit", "-S", "--allow-empty", "--message=Two"], variables)
+        let commit = try card.output(of: git + ["cat-file", "commit", "HEAD"])
+        #expect(commit.contains("gpgsig -----BEGIN SIGNED MESSAGE-----"), "\(commit)")
+
+        let database = "sql:" + card.path("home")
+        try card.succeed(["certutil", "-N", "-d", database, "--empty-password"])
+        try card.succeed([
+            "certutil", "-A", "-d", database, "-n", "Issuer", "-t", "CT,C,C", "-a", "-i", card.path("ca.pem"),
+        ])
+        try card.succeed(
+            ["modutil", "-dbdir", database, "-add", "TokenKit", "-libfile", ConsumerCard.module, "-force"], variables)
+        let (document, signed) = (try card.folder.write("in.pdf", ConsumerFiles.pdf), card.path("out.pdf"))
+        try card.succeed(
+            [
+                // NSS wants a password of pdfsig also for a token that asks by itself, which does not get it.
+                "pdfsig", "-nssdir", database, "-nss-pwd", "none", "-add-signature", "-nick",
+                "\(ConsumerCard.label):\(CardSlotName.authentication.label)", document, signed,
+            ], variables)
+        let report = try card.succeed(["pdfsig", "-nssdir", database, "-no-ocsp", signed], variables)
+        #expect(report.contains("Signature is Valid"), "\(report)")
+
+        #expect(try card.pinentryQuestions.count == 1)
+        #expect(ssh.questions.isEmpty)
+        #expect(host.privateHosts == 0)
+    }
+
     /// The programs of one session use the PIN of one card, while it is in.
     @Test func itEndsWithTheCardAndWithALock() throws {
         defer { host.stop() }
