@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -21,6 +22,10 @@ int clinux_process(int32_t process) {
     long descriptor = syscall(SYS_pidfd_open, (pid_t)process, 0);
     return descriptor < 0 ? -errno : (int)descriptor;
 }
+
+void clinux_forbid_tracing(void) { prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L); }
+
+void clinux_forbid_rights(void) { prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L); }
 
 int clinux_peek_end(int32_t process, int32_t *code, int32_t *status) {
     siginfo_t information = {0};

@@ -167,10 +167,8 @@ func raiseFileLimit() -> rlim_t {
 signal(SIGPIPE, SIG_IGN)
 // The folder of the program that started the host may be on a disk that is to be unmounted.
 _ = unsafe chdir("/")
-// This process's memory stays out of core dumps.
-var none = rlimit(rlim_cur: 0, rlim_max: 0)
-unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
 if Worker.serve(CommandLine.arguments) { _exit(0) }
+Hardening.begin()
 PCSCBlocking.forbid()
 
 switch CommandLine.arguments.dropFirst() {

@@ -76,5 +76,11 @@ int clinux_open_executable(int32_t process);
 // SO_PEERCRED, unix(7): the process that connected the other end of a socket, or made the pair, and its user. 0 or -errno.
 int clinux_peer(int socket, int32_t *process, uint32_t *user);
 
+// prctl(2), which Swift's import of libc lacks. PR_SET_DUMPABLE: from now on only a process with CAP_SYS_PTRACE can trace this one, or read
+// its memory and environment. A program that it executes can be traced again.
+void clinux_forbid_tracing(void);
+// PR_SET_NO_NEW_PRIVS: no program that this one executes, and so on, has more rights than this one.
+void clinux_forbid_rights(void);
+
 // waitid(2) with WNOWAIT, which leaves the child for a later wait: 1 with si_code and si_status, 0 while it runs, -errno.
 int clinux_peek_end(int32_t process, int32_t *code, int32_t *status);

@@ -23,7 +23,9 @@ public enum ModuleWorker {
     ///   - place: the module's file, or its name in p11-kit.
     ///   - program: the name in p11-kit's configuration of the program that uses the module.
     public static func run(_ place: String, for program: String) {
+        // Afterwards the kernel takes no more settings of this process from it.
         becomeExpendable()
+        Hardening.begin()
         // Children of the module do not inherit the socket.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         endWithHost()

@@ -98,7 +98,8 @@ struct HostSession {
     /// The process of a listener that is a host; nil for a service manager.
     func host(_ listener: HostSocket.Listener) -> Int32? {
         guard case .process(let process) = listener else { return nil }
-        return Executable.name(of: process) == HostProgram.name ? process : nil
+        // The host hides its executable file, as it hides its memory.
+        return ProcessStatus(of: process)?.name == HostProgram.name ? process : nil
     }
 }
 
