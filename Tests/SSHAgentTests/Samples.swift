@@ -72,10 +72,42 @@ enum Samples {
     static func bind(_ key: PrivateKey, session: [UInt8], isForwarding: Bool = false) throws -> [UInt8] {
         let (name, algorithm) = SSHSignature.algorithms(of: key.kind)[0]
         let signature = SSHSignature.encode(try key.sign(message: session, using: algorithm), by: name, key.kind)
+        return bind(try key.publicKey.openSSH(), signature, session: session, isForwarding: isForwarding)
+    }
+
+    /// A key in a security key, and its signatures: OpenSSH's PROTOCOL.u2f.
+    struct SecurityKey {
+        let key: PrivateKey
+        let kind: String
+        let blob: [UInt8]
+        let application = Array("ssh:host".utf8)
+
+        init(_ kind: KeyKind) throws {
+            key = try PrivateKey.generate(kind)
+            let bare = try key.publicKey.openSSH()
+            self.kind = "sk-\(SSHSignature.algorithms(of: kind)[0].name)@openssh.com"
+            var blob: [UInt8] = []
+            blob.append(string: self.kind)
+            blob += bare.dropFirst(4 + self.kind.utf8.count - "sk-@openssh.com".utf8.count)
+            blob.append(string: application)
+            self.blob = blob
+        }
+
+        func sign(_ message: [UInt8]) throws -> [UInt8] {
+            let behind = [1, 0, 0, 0, 7] as [UInt8]
+            let data =
+                try Digest.hash(application, using: .sha256) + behind + Digest.hash(message, using: .sha256)
+            let value = try key.sign(message: data, using: SSHSignature.algorithms(of: key.kind)[0].algorithm)
+            return SSHSignature.encode(value, by: kind, key.kind) + behind
+        }
+    }
+
+    /// The content of a request to bind, of any key.
+    static func bind(
+        _ blob: [UInt8], _ signature: [UInt8], session: [UInt8], isForwarding: Bool = false
+    ) -> [UInt8] {
         var content: [UInt8] = []
-        content.append(string: try key.publicKey.openSSH())
-        content.append(string: session)
-        content.append(string: signature)
+        for part in [blob, session, signature] { content.append(string: part) }
         content.append(isForwarding ? 1 : 0)
         return content
     }

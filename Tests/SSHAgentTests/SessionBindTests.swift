@@ -1,4 +1,5 @@
 import SystemCrypto
+import TestSupport
 import Testing
 
 @testable import SSHAgent
@@ -17,7 +18,52 @@ import Testing
 
     @Test(arguments: [KeyKind.rsa(bits: 2048), .ecP256, .ecP384, .ecP521, .ed25519])
     func aMachineProvesItsKey(kind: KeyKind) throws {
-        let content = try Samples.bind(PrivateKey.generate(kind), session: [1, 2, 3])
+        try expectProof(Samples.bind(PrivateKey.generate(kind), session: [1, 2, 3]))
+    }
+
+    @Test(arguments: [KeyKind.ecP256, .ed25519])
+    func aMachineProvesItsKeyInASecurityKey(kind: KeyKind) throws {
+        let key = try Samples.SecurityKey(kind)
+        try expectProof(Samples.bind(key.blob, key.sign([1, 2, 3]), session: [1, 2, 3]))
+        let name = kind == .ed25519 ? "ED25519-SK" : "ECDSA-SK"
+        #expect(SSHPublicKey(key.blob)?.description == "\(name) \(SSHPublicKey.fingerprint(of: key.blob))")
+        // The key outside a security key does not stand in for it, nor the reverse.
+        let other = try key.key.publicKey.openSSH()
+        let bare = try #require(SSHPublicKey(other))
+        #expect(try !bare.verify(key.sign([1]), of: [1]))
+        #expect(try !ConnectionBinds().bind(Samples.bind(key.blob, key.sign([1]), session: [2])))
+        #expect(throws: MalformedMessage.self) {
+            var message: [UInt8] = []
+            NewIdentity(kind: Array(key.kind.utf8), fields: [], comment: []).append(to: &message)
+            var rest = message.span
+            _ = try NewIdentity(&rest)
+        }
+    }
+
+    /// OpenSSH's own program reads the signatures with which these tests prove keys.
+    @Test(arguments: [KeyKind.ecP256, .ed25519])
+    func openSSHTakesTheSamplesOfSecurityKeys(kind: KeyKind) throws {
+        let (key, folder) = (try Samples.SecurityKey(kind), try TemporaryFolder())
+        var subject: [UInt8] = []
+        subject.append(string: "file")
+        subject.append(string: [])
+        subject.append(string: "sha256")
+        var signed = Array("SSHSIG".utf8) + subject
+        signed.append(string: try Digest.hash(Array("message".utf8), using: .sha256))
+        var file = Array("SSHSIG".utf8) + [0, 0, 0, 1]
+        file.append(string: key.blob)
+        file += subject
+        let signature = try key.sign(signed)
+        file.append(string: signature)
+        #expect(SSHPublicKey(key.blob)?.verify(signature, of: signed) == true)
+        let path = try folder.write(
+            "sig", "-----BEGIN SSH SIGNATURE-----\n\(Base64.encode(file))\n-----END SSH SIGNATURE-----\n")
+        let check = ["ssh-keygen", "-Y", "check-novalidate", "-n", "file", "-s", path]
+        let result = try Program.run(check, input: Array("message".utf8))
+        #expect(result.status == 0, "\(result)")
+    }
+
+    private func expectProof(_ content: [UInt8]) throws {
         let binds = ConnectionBinds()
         #expect(binds.bind(content))
         #expect(binds.bind(content) == false, "nothing follows a login")

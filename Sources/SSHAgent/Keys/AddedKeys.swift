@@ -17,9 +17,9 @@ struct AddedKey: Sendable {
     /// - Throws: `MalformedMessage` for numbers that are no key, for a certificate of another key, and for RSA keys that are too short.
     init(_ identity: NewIdentity, _ constraints: [KeyConstraint]) throws(MalformedMessage) {
         let fields = identity.fields
-        guard let format = SSHKeyFormat(kind: identity.kind), fields.count == format.privateFieldCount else {
-            throw MalformedMessage()
-        }
+        guard let format = SSHKeyFormat(kind: identity.kind), format.kindInSecurityKey == nil,
+            fields.count == format.privateFieldCount
+        else { throw MalformedMessage() }
         if format.hasCertificate {
             blob = fields[0].secret.copied()
             guard let certified = SSHPublicKey(blob), certified.hasCertificate else { throw MalformedMessage() }

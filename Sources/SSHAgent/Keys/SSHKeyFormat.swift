@@ -6,22 +6,33 @@ struct SSHKeyFormat: Equatable {
     /// The kind of the key itself, also of one with a certificate.
     let plainKind: String
     let hasCertificate: Bool
+    /// The kind of the same key outside a security key; nil for a key that is in none. OpenSSH's PROTOCOL.u2f.
+    let kindInSecurityKey: String?
 
     private static let certificateSuffix = "-cert-v01@openssh.com"
     private static let kinds = [
         "ssh-ed25519", "ssh-rsa", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521",
     ]
+    private static let securityKeySuffix = "@openssh.com"
+    private static let securityKeyKinds = [
+        "sk-ssh-ed25519@openssh.com": "ssh-ed25519", "sk-ecdsa-sha2-nistp256@openssh.com": "ecdsa-sha2-nistp256",
+    ]
 
-    /// - Returns: nil for a kind that this agent does not have.
+    /// - Returns: nil for a kind that this agent does not know.
     init?(kind: some Sequence<UInt8>) {
         let name = String(decoding: Array(kind), as: UTF8.self)
         hasCertificate = name.hasSuffix(SSHKeyFormat.certificateSuffix)
-        plainKind = hasCertificate ? String(name.dropLast(SSHKeyFormat.certificateSuffix.count)) : name
-        guard SSHKeyFormat.kinds.contains(plainKind) else { return nil }
+        let stem = hasCertificate ? String(name.dropLast(SSHKeyFormat.certificateSuffix.count)) : name
+        // A certificate's kind has the suffix once, a security key's own kind without a certificate too.
+        plainKind = hasCertificate && stem.hasPrefix("sk-") ? stem + SSHKeyFormat.securityKeySuffix : stem
+        kindInSecurityKey = SSHKeyFormat.securityKeyKinds[plainKind]
+        guard kindInSecurityKey != nil || SSHKeyFormat.kinds.contains(plainKind) else { return nil }
     }
 
-    /// The fields of the public half, behind the kind.
-    var publicFieldCount: Int { plainKind == "ssh-ed25519" ? 1 : 2 }
+    /// The fields of the public half, behind the kind. Those of a security key end with its application.
+    var publicFieldCount: Int {
+        ((kindInSecurityKey ?? plainKind) == "ssh-ed25519" ? 1 : 2) + (kindInSecurityKey == nil ? 0 : 1)
+    }
 
     /// The fields of the private key behind the kind, as the agent's protocol has them. A certificate takes the place of the public half, but
     /// for Ed25519, whose public half follows it.
@@ -40,34 +51,54 @@ struct SSHPublicKey: Equatable {
     /// The key alone, without its certificate.
     let plain: [UInt8]
     let hasCertificate: Bool
+    /// The application of a key in a security key, which signs it with each message; nil for other keys. OpenSSH's PROTOCOL.u2f.
+    let application: [UInt8]?
 
-    /// - Returns: nil for anything but a key of a kind that this agent has.
+    /// - Returns: nil for anything but a key of a kind that this agent knows.
     init?(_ blob: [UInt8]) {
-        guard let (plain, hasCertificate) = try? SSHPublicKey.plain(blob), let key = try? PublicKey(openSSH: plain)
-        else {
-            return nil
-        }
-        (self.plain, self.hasCertificate, self.key) = (plain, hasCertificate, key)
+        guard let (plain, format) = try? SSHPublicKey.plain(blob),
+            let (bare, application) = try? SSHPublicKey.bare(plain, format), let key = try? PublicKey(openSSH: bare)
+        else { return nil }
+        (self.plain, self.hasCertificate, self.key) = (plain, format.hasCertificate, key)
+        self.application = application
+    }
+
+    /// The key as it is outside a security key, and its application.
+    private static func bare(
+        _ plain: [UInt8], _ format: SSHKeyFormat
+    ) throws(MalformedMessage) -> (key: [UInt8], application: [UInt8]?) {
+        guard let kind = format.kindInSecurityKey else { return (plain, nil) }
+        var rest = plain.span
+        _ = try rest.readString()
+        var key: [UInt8] = []
+        key.append(string: kind)
+        for _ in 1..<format.publicFieldCount { key.append(string: try rest.readBytes()) }
+        let application = try rest.readBytes()
+        try rest.finish()
+        return (key, application)
     }
 
     /// The key of OpenSSH's PROTOCOL.certkeys: `string kind, string nonce`, the public half's fields, and what is certified.
-    private static func plain(_ blob: [UInt8]) throws(MalformedMessage) -> (key: [UInt8], hasCertificate: Bool) {
+    private static func plain(_ blob: [UInt8]) throws(MalformedMessage) -> (key: [UInt8], SSHKeyFormat) {
         var rest = blob.span
         guard let format = SSHKeyFormat(kind: try rest.readBytes()) else { throw MalformedMessage() }
-        guard format.hasCertificate else { return (blob, false) }
+        guard format.hasCertificate else { return (blob, format) }
         _ = try rest.readString()
         var plain: [UInt8] = []
         plain.append(string: format.plainKind)
         for _ in 0..<format.publicFieldCount { plain.append(string: try rest.readBytes()) }
         // The serial number is the first thing that is certified.
         _ = try rest.readLongNumber()
-        return (plain, true)
+        return (plain, format)
     }
 
     // MARK: For people
 
     /// The kind and the fingerprint, as OpenSSH shows them.
-    var description: String { "\(SSHPublicKey.name(of: key.kind)) \(SSHPublicKey.fingerprint(of: plain))" }
+    var description: String {
+        let name = SSHPublicKey.name(of: key.kind) + (application == nil ? "" : "-SK")
+        return "\(name) \(SSHPublicKey.fingerprint(of: plain))"
+    }
 
     private static func name(of kind: KeyKind) -> String {
         switch kind {
@@ -80,22 +111,6 @@ struct SSHPublicKey: Equatable {
     static func fingerprint(of blob: [UInt8]) -> String {
         let digest = (try? Digest.hash(blob, using: .sha256)) ?? []
         return "SHA256:" + Base64.encode(digest).filter { $0 != "=" }
-    }
-
-    // MARK: Signatures
-
-    /// Whether a signature in SSH's form is the key's over a message: RFC 4253 §6.6, RFC 5656 §3.1.2, RFC 8332 and RFC 8709. RSA with SHA-1
-    /// counts as wrong.
-    func verify(_ signature: [UInt8], of message: [UInt8]) -> Bool {
-        var rest = signature.span
-        guard let name = try? rest.readBytes(), let value = try? rest.readBytes(), rest.isEmpty,
-            let algorithm = SSHSignature.algorithms(of: key.kind).first(where: { name.elementsEqual($0.name.utf8) })
-        else { return false }
-        guard key.kind.isEC else {
-            return (try? key.verify(value, message: message, using: algorithm.algorithm)) == true
-        }
-        guard let fixed = SSHSignature.fixedWidth(value, key.kind) else { return false }
-        return (try? key.verify(fixed, message: message, using: algorithm.algorithm)) == true
     }
 }
 
@@ -139,7 +154,7 @@ enum SSHSignature {
     }
 
     /// r‖s of the two integers of an ECDSA signature; nil for anything else.
-    fileprivate static func fixedWidth(_ value: [UInt8], _ kind: KeyKind) -> [UInt8]? {
+    static func fixedWidth(_ value: [UInt8], _ kind: KeyKind) -> [UInt8]? {
         var rest = value.span
         guard let length = kind.coordinateLength, let r = try? rest.readBytes(), let s = try? rest.readBytes(),
             rest.isEmpty

@@ -145,7 +145,8 @@ package struct NewIdentity: Sendable, Equatable {
     @_lifetime(rest: copy rest)
     init(_ rest: inout Span<UInt8>) throws(MalformedMessage) {
         kind = try rest.readBytes()
-        guard let format = SSHKeyFormat(kind: kind) else { throw MalformedMessage() }
+        // A key in a security key signs there, and not here.
+        guard let format = SSHKeyFormat(kind: kind), format.kindInSecurityKey == nil else { throw MalformedMessage() }
         var fields: [SharedSecret] = []
         for _ in 0..<format.privateFieldCount { fields.append(try rest.readSecret()) }
         self.fields = fields
