@@ -230,8 +230,8 @@ let package = Package(
         .testTarget(
             name: "HostServerTests",
             dependencies: [
-                "HostAPI", "HostServer", "KeychainModel", "Platform", "SecureBytes", "TestSupport", "Wire",
-                "WireTransport",
+                "HostAPI", "HostServer", "KeychainHost", "KeychainModel", "Platform", "SecureBytes", "SSHAgent",
+                "TestSupport", "Wire", "WireTransport",
             ], swiftSettings: test),
         .testTarget(
             name: "SystemCryptoTests", dependencies: ["SecureBytes", "SystemCrypto", "TestSupport"],

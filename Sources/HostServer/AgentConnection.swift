@@ -15,23 +15,21 @@ final class AgentConnection: Sendable {
 
     /// The silence after which a connection gives up its thread, in milliseconds.
     private static let patience: Int32 = 1_000
-    /// The longest pause within a message, in seconds.
-    private static let pause = 30
+    /// The time that a client may take to send a message or to read an answer, as a whole: it holds a thread meanwhile.
+    private let limit: Duration
     /// The time after which a request is watched, since it may wait for a person who answers a client that is gone.
     private static let unwatched: Duration = .milliseconds(500)
 
     /// - Parameters:
     ///   - descriptor: a socket, which the connection closes.
+    ///   - limit: the time that a client may take to send a message, and to read an answer.
     ///   - ended: called once the connection has ended.
     init(
         _ descriptor: Int32, _ session: AgentSession, _ idle: IdleConnections = .shared,
-        whenEnded ended: @escaping @Sendable () -> Void
+        limit: Duration = .seconds(30), whenEnded ended: @escaping @Sendable () -> Void
     ) {
-        (self.descriptor, self.session, self.idle, self.ended) = (descriptor, session, idle, ended)
-        var limit = timeval(tv_sec: AgentConnection.pause, tv_usec: 0)
-        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
-            _ = unsafe setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
-        }
+        (self.descriptor, self.session, self.idle, self.limit) = (descriptor, session, idle, limit)
+        self.ended = ended
     }
 
     deinit { close(descriptor) }
@@ -55,7 +53,7 @@ final class AgentConnection: Sendable {
                 if isParked { return }
                 continue
             }
-            guard count > 0, let message = receive(), answer(message) else { return finish() }
+            guard count > 0, answerNext() else { return finish() }
         }
     }
 
@@ -64,8 +62,41 @@ final class AgentConnection: Sendable {
         ended()
     }
 
-    /// - Returns: false where the client is gone.
-    private func answer(_ message: borrowing Secret) -> Bool {
+    /// Answers the next message.
+    ///
+    /// - Returns: false where the client is gone or too slow, and for a length that no message has.
+    private func answerNext() -> Bool {
+        let deadline = ContinuousClock.now + limit
+        var header = [UInt8](repeating: 0, count: 4)
+        guard fill(&header, deadline) else { return false }
+        let length = Int(UInt32(bigEndianBytes: header))
+        var kind = [0] as [UInt8]
+        guard 1...AgentRequest.maximumLength ~= length, fill(&kind, deadline) else { return false }
+        // A process may lock little memory: messages without a secret, by far the most, take none of it.
+        guard AgentRequest.mayHaveSecret(kind: kind[0]) else {
+            var rest = [UInt8](repeating: 0, count: length - 1)
+            guard fill(&rest, deadline) else { return false }
+            let message = kind + rest
+            return answer(message.span)
+        }
+        var isComplete = false
+        let message = Secret(capacity: length) { output in
+            unsafe output.withUnsafeMutableBufferPointer { buffer, count in
+                unsafe buffer[0] = kind[0]
+                let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[1...])
+                isComplete = unsafe Descriptor.receive(rest, from: descriptor, by: deadline)
+                count = isComplete ? length : 0
+            }
+        }
+        return isComplete && answer(message.bytes)
+    }
+
+    private func fill(_ bytes: inout [UInt8], _ deadline: ContinuousClock.Instant) -> Bool {
+        unsafe bytes.withUnsafeMutableBytes { unsafe Descriptor.receive($0, from: descriptor, by: deadline) }
+    }
+
+    /// - Returns: false where the client is gone or does not read.
+    private func answer(_ message: Span<UInt8>) -> Bool {
         let number = progress.add(1, ordering: .relaxed).newValue
         let watch = DelayedActions.shared.begin(after: AgentConnection.unwatched) { [weak self] in
             self?.endWithClient(during: number)
@@ -75,7 +106,7 @@ final class AgentConnection: Sendable {
         progress.add(1, ordering: .relaxed)
         DelayedActions.shared.end(watch)
         let framed = UInt32(clamping: answer.count).bigEndianBytes + answer
-        return (try? Descriptor.send(framed.span, to: descriptor)) != nil
+        return Descriptor.send(framed.span, to: descriptor, by: .now + limit)
     }
 
     /// Ends the session, and with it a question to a person, once the client is gone.
@@ -84,34 +115,5 @@ final class AgentConnection: Sendable {
             var watched = pollfd(fd: descriptor, events: 0, revents: 0)
             if unsafe poll(&watched, 1, AgentConnection.patience) > 0 { return session.end() }
         }
-    }
-
-    /// The next message, without its length; nil at the end of the connection, or for a length that no message has.
-    private func receive() -> Secret? {
-        var header = [UInt8](repeating: 0, count: 4)
-        guard unsafe header.withUnsafeMutableBytes({ unsafe fill($0) }) else { return nil }
-        let length = Int(UInt32(bigEndianBytes: header))
-        guard 1...AgentRequest.maximumLength ~= length else { return nil }
-        var isComplete = false
-        let message = Secret(capacity: length) { output in
-            unsafe output.withUnsafeMutableBufferPointer { buffer, count in
-                isComplete = unsafe fill(UnsafeMutableRawBufferPointer(buffer))
-                count = isComplete ? length : 0
-            }
-        }
-        guard isComplete else { return nil }
-        return message
-    }
-
-    private func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Bool {
-        var rest = unsafe buffer[...]
-        while unsafe !rest.isEmpty {
-            let part = unsafe UnsafeMutableRawBufferPointer(rebasing: rest)
-            let count = unsafe recv(descriptor, part.baseAddress, part.count, 0)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return false }
-            unsafe rest = rest.dropFirst(count)
-        }
-        return true
     }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 package import SecureBytes
 internal import Synchronization
 package import Wire
@@ -133,19 +134,7 @@ package final class FrameSocket: Sendable {
 
     /// Waits until there is something to read, or room to send; for ever without a deadline.
     func wait(_ events: Int16, until deadline: ContinuousClock.Instant?) -> Bool {
-        while true {
-            var timeout: Int32 = -1
-            if let deadline {
-                let remaining = deadline - .now
-                guard remaining > .zero else { return false }
-                // Long waits are divided.
-                timeout = Int32(min(remaining, .seconds(1000)) / .milliseconds(1)) + 1
-            }
-            var awaited = pollfd(fd: descriptor, events: events, revents: 0)
-            let count = unsafe poll(&awaited, 1, timeout)
-            if count > 0 { return awaited.revents & Int16(POLLNVAL) == 0 }
-            guard count == 0 || errno == EINTR else { return false }
-        }
+        Descriptor.wait(for: events, of: descriptor, until: deadline)
     }
 
     /// Reads the received bytes, without waiting.
@@ -163,20 +152,7 @@ package final class FrameSocket: Sendable {
 
     /// Fills a buffer with the rest of a message.
     private func receive(_ buffer: UnsafeMutableRawBufferPointer, _ deadline: ContinuousClock.Instant) -> Bool {
-        var received = 0
-        while received < buffer.count {
-            let count = unsafe recv(
-                descriptor, buffer.baseAddress.map { unsafe $0 + received }, buffer.count - received,
-                Int32(MSG_DONTWAIT))
-            if count < 0, errno == EINTR { continue }
-            if count < 0, errno == EAGAIN {
-                guard wait(Int16(POLLIN), until: deadline) else { return false }
-                continue
-            }
-            guard count > 0 else { return false }
-            received += count
-        }
-        return true
+        unsafe Descriptor.receive(buffer, from: descriptor, by: deadline)
     }
 
     /// - Returns: false where the other side is gone or does not read, or the frame is too long.

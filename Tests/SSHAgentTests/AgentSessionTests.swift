@@ -270,7 +270,7 @@ import Testing
     @Test func messagesOfNoFormFail() {
         let session = Samples.session(agent)
         for message in [[], [200], [13], [11, 0]] as [[UInt8]] {
-            let answer = session.answer(Secret(copying: message.span))
+            let answer = session.answer(message.span)
             #expect(answer == AgentAnswer.failure.encoded())
         }
     }

@@ -36,6 +36,17 @@ import Testing
         }
     }
 
+    /// A message is kept like a secret where a part of it is read as one.
+    @Test func messagesWithSecretsAreKnownByTheirKind() {
+        let secret: Set = [
+            "add", "addConstrained", "addModule", "addModuleConstrained", "removeModule", "lock", "unlock",
+        ]
+        for (name, request) in Samples.requests {
+            #expect(AgentRequest.mayHaveSecret(kind: request.encoded()[0]) == secret.contains(name), "\(name)")
+        }
+        #expect(!AgentRequest.mayHaveSecret(kind: 200))
+    }
+
     @Test func otherKindsOfMessagesAreNone() throws {
         for kind in [0, 1, 7, 12, 24, 28, 255] as [UInt8] {
             let bytes = [kind, 0, 0, 0]

@@ -37,6 +37,14 @@ package enum AgentRequest: Sendable, Equatable {
         case extend = 27
     }
 
+    /// Whether a message that begins with a byte may have a private key, a PIN or a passphrase.
+    package static func mayHaveSecret(kind: UInt8) -> Bool {
+        switch Kind(rawValue: kind) {
+        case .add, .addConstrained, .addModule, .addModuleConstrained, .removeModule, .lock, .unlock: true
+        case .listIdentities, .sign, .remove, .removeAll, .removeAllOfVersion1, .extend, nil: false
+        }
+    }
+
     /// Reads a message, without the length before it.
     ///
     /// - Returns: nil for a kind of message that this agent does not have.

@@ -1,6 +1,6 @@
 internal import HostAPI
 internal import KeychainModel
-package import SecureBytes
+internal import SecureBytes
 internal import Synchronization
 internal import SystemCrypto
 
@@ -37,8 +37,8 @@ package final class AgentSession: Sendable {
     }
 
     /// The answer to a message, both without the length before them. A request that is malformed or unknown fails.
-    package func answer(_ message: borrowing Secret) -> [UInt8] {
-        guard let request = try? AgentRequest.parse(message.bytes) else {
+    package func answer(_ message: Span<UInt8>) -> [UInt8] {
+        guard let request = try? AgentRequest.parse(message) else {
             return AgentAnswer.failure.encoded()
         }
         return answer(request).encoded()
