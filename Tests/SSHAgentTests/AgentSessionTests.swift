@@ -104,6 +104,18 @@ import Testing
         }
     }
 
+    @Test func aSignatureWithUnknownFlagsFails() throws {
+        let log = Mutex<[String]>([])
+        let session = Samples.session(Agent(Samples.emptyHost, log: { line in log.withLock { $0.append(line) } }))
+        let (identity, blob) = try Samples.newKey()
+        #expect(session.answer(.add(identity, nil)) == .success)
+        for flags in [0, 2, 4, 6] as [UInt32] { #expect(signature(session, blob, [1], flags: flags) != nil) }
+        for flags in [1, 3, 8, 1 << 31, .max] as [UInt32] {
+            #expect(signature(session, blob, [1], flags: flags) == nil, "\(flags)")
+        }
+        #expect(log.withLock { $0.count } == 5)
+    }
+
     @Test func aConfirmedKeyAsks() throws {
         let (identity, blob) = try Samples.newKey()
         let person = Person(agrees: true)

@@ -136,6 +136,10 @@ package enum AgentRequest: Sendable, Equatable {
 package enum SignatureFlags {
     package static let rsaSHA256: UInt32 = 2
     package static let rsaSHA512: UInt32 = 4
+
+    /// Whether this agent has all the flags: with others, the client would get another signature than it wants. The flag 1 chose a form of
+    /// DSA's signatures before SSH 2 was standardised, and no client that is maintained sets it. OpenSSH's agent ignores such flags.
+    static func areKnown(_ flags: UInt32) -> Bool { flags & ~(rsaSHA256 | rsaSHA512) == 0 }
 }
 
 /// A private key that a client adds, with a certificate of it or without.

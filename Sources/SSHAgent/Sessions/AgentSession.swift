@@ -116,6 +116,10 @@ package final class AgentSession: Sendable {
     /// - Returns: nil where the key does not sign.
     private func sign(_ blob: [UInt8], _ data: [UInt8], _ flags: UInt32) -> [UInt8]? {
         guard !agent.added.isLocked else { return nil }
+        guard SignatureFlags.areKnown(flags) else {
+            log("refused a signature with flags that are unknown")
+            return nil
+        }
         let (binds, signed) = (binds, SignedData(data))
         // ssh has the key sign for a login with a certificate of it.
         if case .login(let login) = signed,
