@@ -22,11 +22,11 @@ package struct AgentListener: Sendable {
             return
         }
         _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
-        guard let peer = Peer(ofAccepted: accepted), peer.user == geteuid(), clients.add(peer) else {
+        guard let peer = Peer(ofAccepted: accepted), peer.user == geteuid(), clients.add(peer, to: .agent) else {
             Glibc.close(accepted)
             return
         }
-        AgentConnection(accepted, makeSession(peer)) { clients.remove(peer) }.start()
+        AgentConnection(accepted, makeSession(peer)) { clients.remove(peer, from: .agent) }.start()
     }
 
     func close() { Glibc.close(descriptor) }

@@ -108,4 +108,40 @@ import Testing
         while connection.send(frame(AgentConnectionTests.query)) {}
         #expect(eventually { connection.hasEnded })
     }
+
+    // MARK: Numbers
+
+    /// As many connections as a program needs that signs in at many servers at once; the next one is let go.
+    @Test func aProgramHas128Connections() throws {
+        let (folder, clients) = (try TemporaryFolder(), ServedClients())
+        let listener = AgentListener(try HostSocket.listen(in: folder.path, .agent)) { _ in
+            AgentConnectionTests.session()
+        }
+        defer { listener.close() }
+        var connections: [Int32] = []
+        defer { for connection in connections { close(connection) } }
+        func connect() throws -> Bool {
+            let connection = try #require(HostSocket.connect(in: folder.path, .agent))
+            connections.append(connection)
+            listener.accept(counting: clients)
+            let request = frame(AgentConnectionTests.query)
+            guard Descriptor.send(request.span, to: connection, by: .now + .seconds(30)) else { return false }
+            var length = [UInt8](repeating: 0, count: 4)
+            return length.withUnsafeMutableBytes { Descriptor.receive($0, from: connection, by: .now + .seconds(30)) }
+        }
+        for number in 1...128 { #expect(try connect(), "\(number)") }
+        #expect(try !connect())
+        #expect(clients.programs.map(\.count) == [128])
+        // The host's own interface has a number of its own.
+        let peer = Peer(process: getpid(), user: geteuid())
+        for _ in 1...16 { #expect(clients.add(peer)) }
+        #expect(!clients.add(peer))
+        #expect(clients.total == 144)
+        close(connections.removeLast())
+        close(connections.removeLast())
+        #expect(eventually { clients.total == 143 })
+        #expect(try connect())
+        for _ in 1...16 { clients.remove(peer) }
+        #expect(eventually { clients.programs.map(\.count) == [128] })
+    }
 }
