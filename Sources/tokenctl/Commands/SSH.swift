@@ -175,9 +175,12 @@ struct SSH: ParsableCommand {
             let file = "\(folder)/50-tokenkit-ssh.conf"
             let text = "\(SSH.variable)=${XDG_RUNTIME_DIR}/tokenkit/ssh.sock\n"
             let hasSystemd = unsafe access("/run/systemd/system", F_OK) == 0
-            let command =
-                hasSystemd
-                ? "systemctl --user enable --now tokenkit.socket tokenkit-ssh.socket" : "tokenctl host start"
+            let runtime = (try? HostSession())?.runtime
+            func isServed(_ name: HostSocket.Name) -> Bool {
+                runtime.map { HostSocket.listener(in: $0, name) != .none } ?? false
+            }
+            let command = Enable.command(
+                hasSystemd: hasSystemd, isHostServed: isServed(.host), isAgentServed: isServed(.agent))
             if !dryRun { try write(text, to: file, in: folder) }
             guard !output.json else {
                 return try Listing.showJSON(
@@ -194,6 +197,17 @@ struct SSH: ParsableCommand {
             StandardOutput.line("  \(SSH.line)")
             StandardOutput.line(hasSystemd ? "To have it started when it is needed:" : "To start it:")
             StandardOutput.line("  \(command)")
+        }
+
+        /// The command that starts the agent.
+        ///
+        /// systemd refuses to open a socket of a service that is active ("Socket service … already active, refusing"), such as that of
+        /// another version, which has no socket for an agent. Both are stopped first: the socket alone would start the service anew.
+        static func command(hasSystemd: Bool, isHostServed: Bool, isAgentServed: Bool) -> String {
+            guard hasSystemd else { return "tokenctl host start" }
+            let enable = "systemctl --user enable --now tokenkit.socket tokenkit-ssh.socket"
+            guard isHostServed, !isAgentServed else { return enable }
+            return "systemctl --user stop tokenkit.socket tokenkit.service && \(enable)"
         }
 
         private func write(_ text: String, to file: String, in folder: String) throws {
