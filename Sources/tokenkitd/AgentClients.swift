@@ -34,7 +34,9 @@ struct AgentClients: Sendable {
 
     /// The agent's side of a connection. The program's variables are looked up when a person is to be asked.
     func session(_ peer: Peer) -> AgentSession {
-        let client = AgentClient(named: peer.program, process: peer.process) { [self] in
+        let client = AgentClient(
+            named: peer.program, at: Executable.path(of: peer.process), process: peer.process
+        ) { [self] in
             let variables = AgentClients.variables(of: peer)
             let prompter = prompter(peer, variables)
             let host = Host(

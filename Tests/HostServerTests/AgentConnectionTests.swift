@@ -60,7 +60,8 @@ import Testing
     }
 
     private static func session() -> AgentSession {
-        AgentSession(Agent(emptyHost), for: AgentClient(named: "ssh", process: 1, emptyHost) { NoPrompter() })
+        let client = AgentClient(named: "ssh", at: "/usr/bin/ssh", process: 1, emptyHost) { NoPrompter() }
+        return AgentSession(Agent(emptyHost), for: client)
     }
 
     private func frame(_ message: [UInt8]) -> [UInt8] { UInt32(message.count).bigEndianBytes + message }

@@ -123,7 +123,12 @@ import Testing
         #expect(session.answer(.add(identity, [.confirmation])) == .success)
         #expect(signature(session, blob, Samples.fileSignature(namespace: "git")) != nil)
         let question = try #require(person.questions.withLock { $0 }.first)
-        #expect(question.hasPrefix("Allow 'ssh' to sign a git commit or tag with ssh (namespace git)?\nKey: SHA256:"))
+        let lines = question.split(separator: "\n")
+        #expect(
+            lines == [
+                "Allow one use of a key with ssh?", "To: sign a git commit or tag with ssh (namespace 'git')",
+                "Key: \(SSHPublicKey.fingerprint(of: blob))", "Program: ssh", "File: /opt/a\\0Ab/ssh",
+            ])
         let refusing = Person(agrees: false)
         for _ in 1...2 {
             #expect(signature(Samples.session(agent, process: 2, asking: refusing), blob, [1]) == nil)

@@ -1,3 +1,4 @@
+import HostAPI
 import SystemCrypto
 import Testing
 
@@ -16,33 +17,34 @@ import Testing
     }
 
     private func words(_ data: [UInt8], _ binds: SessionBinds = SessionBinds(), known: String = "") -> String {
-        Purpose.words(for: SignedData(data), binds, KnownHosts(Array(known.utf8)))
+        Purpose(of: SignedData(data), binds, KnownHosts(Array(known.utf8))).words
     }
 
     private func line(_ names: String) -> String { "\(names) ssh-ed25519 \(Base64.encode(blob)) comment\n" }
 
     @Test func aLoginNamesUserAndHost() throws {
         let login = Samples.login(session: [1], user: "git", key: [2], hostKey: blob)
-        #expect(words(login) == "log in with ssh as git at host \(description)")
+        #expect(words(login) == "log in with ssh as 'git' at host \(description)")
         #expect(
-            words(login, known: line("github.com,192.0.2.1")) == "log in with ssh as git at github.com (\(description))"
+            words(login, known: line("github.com,192.0.2.1"))
+                == "log in with ssh as 'git' at github.com (\(description))"
         )
         #expect(words(login, known: line("*.example,[build]:22")).contains(" at [build]:22 ("))
         for names in ["|1|salt|hash", "@revoked *", "@cert-authority github.com", "#github.com", "*"] {
-            #expect(words(login, known: line(names)) == "log in with ssh as git at host \(description)", "\(names)")
+            #expect(words(login, known: line(names)) == "log in with ssh as 'git' at host \(description)", "\(names)")
         }
         let older = Samples.login(session: [1], user: "git", key: [2])
-        #expect(words(older) == "log in with ssh as git")
+        #expect(words(older) == "log in with ssh as 'git'")
         let binds = ConnectionBinds()
         #expect(try binds.bind(Samples.bind(key, session: [1])))
-        #expect(words(older, binds.value) == "log in with ssh as git at host \(description)")
+        #expect(words(older, binds.value) == "log in with ssh as 'git' at host \(description)")
     }
 
     @Test func aForwardedRequestNamesTheMachine() throws {
         let binds = ConnectionBinds()
         #expect(try binds.bind(Samples.bind(key, session: [1], isForwarding: true)))
         let commit = Samples.fileSignature(namespace: "git")
-        #expect(words(commit) == "sign a git commit or tag with ssh (namespace git)")
+        #expect(words(commit) == "sign a git commit or tag with ssh (namespace 'git')")
         #expect(words(commit, binds.value, known: line("build7")).hasSuffix(", forwarded from build7"))
         #expect(words(commit, binds.value).hasSuffix(", forwarded from host \(description)"))
         let failed = ConnectionBinds()
@@ -53,7 +55,7 @@ import Testing
     }
 
     @Test func otherSignaturesSayWhatTheyAre() {
-        #expect(words(Samples.fileSignature(namespace: "file")) == "sign a file with ssh (namespace file)")
+        #expect(words(Samples.fileSignature(namespace: "file")) == "sign a file with ssh (namespace 'file')")
         #expect(words([]) == "sign data of no known form with ssh")
         for length in 0..<60 {
             let login = Samples.login(session: [1], key: [2], hostKey: blob)
@@ -61,13 +63,33 @@ import Testing
         }
     }
 
-    /// Names come from other machines, and stay one short line.
+    /// Names come from other machines: each stays within its quotation marks, and one short line.
     @Test func namesCannotLookLikeTheQuestion() {
-        let login = Samples.login(
-            session: [1], user: "jo\nKey: other\u{202E}" + String(repeating: "x", count: 300), key: [2])
-        let words = words(login)
-        #expect(!words.contains("\n"))
-        #expect(!words.unicodeScalars.contains("\u{202E}"))
-        #expect(words.count < 120)
+        func user(_ name: String) -> String { words(Samples.login(session: [1], user: name, key: [2])) }
+        #expect(user("jo\nKey: other\u{202E}") == #"log in with ssh as 'jo\0AKey: other\E2\80\AE'"#)
+        #expect(user("jo' at bank (ED25519 SHA256:x)") == #"log in with ssh as 'jo\27 at bank (ED25519 SHA256:x)'"#)
+        #expect(user(#"jo\27"#) == #"log in with ssh as 'jo\5C27'"#)
+        #expect(user("é🔑") == "log in with ssh as 'é🔑'")
+        #expect(user("") == "log in with ssh as ''")
+        #expect(user(String(repeating: "x", count: 300)).hasSuffix("xx…'"))
+        #expect(user(String(repeating: "\u{7F}", count: 300)).count < 120)
+        #expect(
+            words(Samples.fileSignature(namespace: "git') as root")).hasSuffix(
+                #"a file with ssh (namespace 'git\27) as root')"#))
+    }
+
+    @Test func theQuestionHasALineForEachText() throws {
+        let binds = ConnectionBinds()
+        #expect(try binds.bind(Samples.bind(key, session: [1], isForwarding: true)))
+        let login = SignedData(Samples.login(session: [1], user: "git", key: [2], hostKey: blob))
+        let client = AgentClient(named: "ssh", at: "/usr/bin/ssh\u{1B}", process: 1, Samples.emptyHost) { NoPrompter() }
+        let question = UseQuestion(
+            purpose: Purpose(of: login, binds.value, KnownHosts(Array(line("build7").utf8))), key: "card\nTo: nothing",
+            client: client)
+        #expect(
+            question.lines == [
+                "Allow one use of a key with ssh?", "To: log in with ssh as 'git' at build7 (\(description))",
+                "From: build7", #"Key: card\0ATo: nothing"#, "Program: ssh", #"File: /usr/bin/ssh\1B"#,
+            ])
     }
 }

@@ -135,7 +135,9 @@ enum Samples {
     static func session(
         _ agent: Agent = Agent(emptyHost), process: Int32 = 1, asking prompter: any Prompter = NoPrompter()
     ) -> AgentSession {
-        AgentSession(agent, for: AgentClient(named: "ssh", process: process, emptyHost) { prompter })
+        AgentSession(
+            agent,
+            for: AgentClient(named: "ssh", at: "/opt/a\nb/ssh", process: process, emptyHost) { prompter })
     }
 }
 

@@ -93,7 +93,7 @@ extension AccessQuestion {
     }
 
     /// A text in one line, with single spaces, of at most so many bytes as pinentry gets them. A long one loses its middle.
-    static func shortened(_ text: String, to length: Int) -> String {
+    package static func shortened(_ text: String, to length: Int) -> String {
         let words = DisplayText.line(text).unicodeScalars.split { $0.properties.isWhitespace }
         let scalars = Array(words.joined(separator: " ".unicodeScalars))
         guard cost(scalars[...]) > length else { return String(scalars) }

@@ -31,6 +31,8 @@ package final class Agent: Sendable {
 /// The program at the other end of a connection to an agent.
 package struct AgentClient: Sendable {
     let name: String
+    /// The path of its file; empty where it cannot be seen.
+    let path: String
     let process: Int32
     /// Makes the host that asks the client's person, in the name of its program.
     let makeHost: @Sendable () -> any InProcessHost
@@ -38,9 +40,10 @@ package struct AgentClient: Sendable {
     let makePrompter: @Sendable () -> any Prompter
 
     package init(
-        named name: String, process: Int32, _ makeHost: @escaping @Sendable () -> any InProcessHost,
+        named name: String, at path: String, process: Int32, _ makeHost: @escaping @Sendable () -> any InProcessHost,
         asking makePrompter: @escaping @Sendable () -> any Prompter
     ) {
-        (self.name, self.process, self.makeHost, self.makePrompter) = (name, process, makeHost, makePrompter)
+        (self.name, self.path, self.process) = (name, path, process)
+        (self.makeHost, self.makePrompter) = (makeHost, makePrompter)
     }
 }

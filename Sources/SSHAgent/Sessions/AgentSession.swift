@@ -133,8 +133,8 @@ package final class AgentSession: Sendable {
         return sign(key, data, flags, signed, binds)
     }
 
-    private func purpose(of signed: SignedData, _ binds: SessionBinds) -> String {
-        Purpose.words(for: signed, binds, KnownHosts(in: agent.folder))
+    private func purpose(of signed: SignedData, _ binds: SessionBinds) -> Purpose {
+        Purpose(of: signed, binds, KnownHosts(in: agent.folder))
     }
 
     private func algorithm(_ kind: KeyKind, _ flags: UInt32) -> (name: String, algorithm: SignatureAlgorithm)? {
@@ -153,7 +153,7 @@ package final class AgentSession: Sendable {
         guard let (name, algorithm) = algorithm(key.key.kind, flags) else { return nil }
         if key.isConfirmed {
             let name = SSHPublicKey.fingerprint(of: key.blob)
-            guard confirm(purpose(of: signed, binds), with: key.blob, named: name, binds) else { return nil }
+            guard confirm(signed, with: key.blob, named: name, binds) else { return nil }
             // Meanwhile the agent may have been locked, and the key removed.
             guard !agent.added.isLocked, added(key.blob) != nil else { return nil }
         }
@@ -165,13 +165,13 @@ package final class AgentSession: Sendable {
         _ key: HostedKey, _ data: [UInt8], _ flags: UInt32, _ signed: SignedData, _ binds: SessionBinds
     ) -> [UInt8]? {
         guard let (name, algorithm) = algorithm(key.kind, flags), let host else { return nil }
-        let purpose = purpose(of: signed, binds)
         // A person who has allowed ssh a key for good has not allowed it to each machine that ssh forwards the agent to.
         let comment = String(decoding: key.comment, as: UTF8.self)
-        if binds.isForwarded, !confirm(purpose, with: key.blob, named: comment, binds) { return nil }
+        if binds.isForwarded, !confirm(signed, with: key.blob, named: comment, binds) { return nil }
         let request = KeyRequest(.sign(data), .messageSignature(algorithm), with: key.reference)
         do throws(KeychainError) {
-            let signature = try host.perform(request, RequestContext(purpose: purpose, place: key.place))
+            let signature = try host.perform(
+                request, RequestContext(purpose: purpose(of: signed, binds).words, place: key.place))
             // The agent may have been locked while a person was asked.
             guard !agent.added.isLocked else { return nil }
             return SSHSignature.encode(signature.secret.copied(), by: name, key.kind)
@@ -184,21 +184,22 @@ package final class AgentSession: Sendable {
     }
 
     /// Asks a person about one use of a key; false where nobody can be asked, and without an answer in time.
-    private func confirm(_ purpose: String, with key: [UInt8], named name: String, _ binds: SessionBinds) -> Bool {
+    private func confirm(
+        _ signed: SignedData, with key: [UInt8], named name: String, _ binds: SessionBinds
+    ) -> Bool {
         let subject = AgentQuestions.Subject(
             process: client.process, key: key, machine: binds.forwarders.last?.hostKey)
         let isAllowed = agent.questions.ask(about: subject, unless: { [self] in state.withLock(\.hasEnded) }) {
-            ask(purpose, with: name)
+            ask(UseQuestion(purpose: purpose(of: signed, binds), key: name, client: client))
         }
-        if !isAllowed { log("a person did not allow to \(purpose)") }
+        if !isAllowed { log("a person did not allow a signature") }
         return isAllowed
     }
 
-    private func ask(_ purpose: String, with key: String) -> Bool {
+    private func ask(_ question: UseQuestion) -> Bool {
         let end = QuestionEnd(at: .now + AccessQuestion.standardPatience) { [self] in state.withLock(\.hasEnded) }
         let prompter = client.makePrompter().givingUp(at: end)
-        let question = "Allow '\(DisplayText.line(client.name))' to \(purpose)?\nKey: \(DisplayText.line(key))"
-        return prompter.canConfirm && (try? prompter.confirm(question)) == true
+        return prompter.canConfirm && (try? prompter.confirm(question.lines.joined(separator: "\n"))) == true
     }
 
     // MARK: Cards

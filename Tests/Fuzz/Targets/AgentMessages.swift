@@ -25,7 +25,7 @@ struct AgentMessages {
     var unreadableAnswer: [UInt8]? {
         guard !messages.isEmpty else { return nil }
         let agent = Agent(AgentMessages.emptyHost)
-        let client = AgentClient(named: "fuzz", process: 1, AgentMessages.emptyHost) { NoPrompter() }
+        let client = AgentClient(named: "fuzz", at: "/fuzz", process: 1, AgentMessages.emptyHost) { NoPrompter() }
         let session = AgentSession(agent, for: client)
         defer { session.end() }
         for message in messages {

@@ -1,0 +1,84 @@
+internal import HostAPI
+internal import SecureBytes
+
+/// The purpose of a signature in words that complete "PIN to …".
+struct Purpose {
+    /// The use of the signature.
+    let use: String
+    /// The last machine that the agent is forwarded to, which sends the request; nil for none.
+    let machine: String?
+
+    private static let maximumLength = 64
+
+    /// - Parameter binds: the machines that the client's connection leads to.
+    init(of data: SignedData, _ binds: SessionBinds, _ hosts: KnownHosts) {
+        use = Purpose.use(data, binds, hosts)
+        guard binds.isForwarded else {
+            machine = nil
+            return
+        }
+        machine =
+            binds.forwarders.last.map { hosts.name(of: $0.hostKey) ?? Purpose.host($0.hostKey, hosts) }
+            ?? "an unknown machine"
+    }
+
+    var words: String { use + (machine.map { ", forwarded from \($0)" } ?? "") }
+
+    private static func use(_ data: SignedData, _ binds: SessionBinds, _ hosts: KnownHosts) -> String {
+        switch data {
+        case .login(let login):
+            let key = login.hostKey ?? binds.binds.last?.hostKey
+            return "log in with ssh as \(quoted(login.user))\(key.map { " at \(host($0, hosts))" } ?? "")"
+        case .signature(let namespace):
+            let subject = namespace.elementsEqual("git".utf8) ? "a git commit or tag" : "a file"
+            return "sign \(subject) with ssh (namespace \(quoted(namespace)))"
+        case .other: return "sign data of no known form with ssh"
+        }
+    }
+
+    private static func host(_ key: [UInt8], _ hosts: KnownHosts) -> String {
+        let description = SSHPublicKey(key)?.description ?? SSHPublicKey.fingerprint(of: key)
+        return hosts.name(of: key).map { "\($0) (\(description))" } ?? "host \(description)"
+    }
+
+    // MARK: Names
+
+    /// A name that another machine has chosen, in quotation marks that it cannot end.
+    private static func quoted(_ name: [UInt8]) -> String { "'\(escaped(name) { $0 == "'" || $0 == "\\" })'" }
+
+    /// A name in one line of limited length, with each character escaped that is not shown as itself, or is special.
+    static func escaped(
+        _ name: some Collection<UInt8>, _ isSpecial: (Unicode.Scalar) -> Bool = { _ in false }
+    ) -> String {
+        var (text, length) = ("", 0)
+        for scalar in String(decoding: name.prefix(4 * maximumLength), as: UTF8.self).unicodeScalars {
+            let part =
+                isSpecial(scalar) ? "\\" + Hex.encode(Array(String(scalar).utf8)) : DisplayText.escaped(String(scalar))
+            length += part.unicodeScalars.count
+            guard length <= maximumLength else { return text + "…" }
+            text += part
+        }
+        return text
+    }
+}
+
+/// The question whether a key may be used once.
+struct UseQuestion {
+    let purpose: Purpose
+    /// The name of the key.
+    let key: String
+    let client: AgentClient
+
+    /// The question in lines, of which the first has no text that another program or machine has chosen. Each other text has a line of its
+    /// own, as ``AccessQuestion/lines`` has it.
+    var lines: [String] {
+        let lines: [(String, String?, length: Int)] = [
+            ("To", purpose.use, 250), ("From", purpose.machine, 120), ("Key", DisplayText.escaped(key), 120),
+            ("Program", DisplayText.escaped(client.name), 60), ("File", DisplayText.escaped(client.path), 150),
+        ]
+        return ["Allow one use of a key with ssh?"]
+            + lines.compactMap { label, text, length in
+                text.map { "\(label): \(AccessQuestion.shortened($0, to: length))" }
+            }
+    }
+}
