@@ -36,7 +36,7 @@ enum ModuleProgram {
     /// - Parameter grant: does what the program asks for by a name. If it throws, it is called again.
     static func run(
         _ program: String, _ arguments: [String] = [], in folder: TemporaryFolder, service: String,
-        _ variables: [String: String] = [:], input: [UInt8] = [],
+        _ variables: [String: String] = [:], input: [UInt8] = [], timeout: Double = 120,
         granting grant: @escaping @Sendable (String) throws -> Void = { _ in }
     ) throws -> ProgramResult {
         let attendant = Attendant(of: folder.path("wish"), grant)
@@ -45,7 +45,8 @@ enum ModuleProgram {
         environment["PCSCLITE_CSOCK_NAME"] = service
         let words = ([program, module] + arguments).map { "'\($0)'" }.joined(separator: " ")
         return try Program.run(
-            ["sh", "-c", "cd '\(folder.path)' && exec \(words)"], environment: environment, input: input)
+            ["sh", "-c", "cd '\(folder.path)' && exec \(words)"], environment: environment, input: input,
+            timeout: timeout)
     }
 
     /// Carries out the requests that a program writes into a file, and removes the file after each.

@@ -46,7 +46,7 @@ import VirtualCard
         let slots = ["Virtual PCD 00 00", "Virtual PCD 00 01", "Keychain login"]
         let result = try ModuleProgram.run(
             program, ["\(Self.programs)", "\(Self.seconds)", "123456"] + slots, in: folder,
-            service: holder.daemon.socketPath, environment
+            service: holder.daemon.socketPath, environment, timeout: 300
         ) { _ in
             Thread.detached(in: pulls) {
                 var turn = 0
