@@ -36,15 +36,16 @@ struct AgentClients: Sendable {
     func session(_ peer: Peer) -> AgentSession {
         let client = AgentClient(
             named: peer.program, at: Executable.path(of: peer.process), process: peer.process
-        ) { [self] in
+        ) { [self] describe in
             let variables = AgentClients.variables(of: peer)
-            let prompter = prompter(peer, variables)
+            let prompter = DescribingPrompter(prompter(peer, variables), describe)
             let host = Host(
                 forTokensOf: ProcessKeychains(
                     sharedCards: shared.cards, files: shared.files, drivers: StandardDrivers.all),
                 prompter: prompter, touchPrompter: prompter, knownCards: shared.knownCards, in: process,
                 for: peer.client)
-            return shared.host(host, for: peer, variables, asks: true, isForRequests: true)
+            return shared.host(
+                host, for: peer, variables, asks: true, isForRequests: true, describing: describe)
         } asking: {
             FirstAvailablePrompter.standard(
                 at: PromptPlace(about: peer.process, variables: AgentClients.variables(of: peer)))

@@ -26,11 +26,14 @@ struct SharedState: Sendable {
     ///   - variables: of the client's environment.
     ///   - asks: whether a person may be asked.
     ///   - isForRequests: as `Permission` takes it.
+    ///   - describe: the purpose of the present request, as `DescribingPrompter` takes it; by default what requests say.
     func host(
-        _ host: Host, for peer: Peer, _ variables: [String: String], asks: Bool, isForRequests: Bool
+        _ host: Host, for peer: Peer, _ variables: [String: String], asks: Bool, isForRequests: Bool,
+        describing describe: @escaping @Sendable () -> String? = { nil }
     ) -> Host {
         let place = PromptPlace(about: peer.process, variables: variables)
-        let prompter: any Prompter = asks ? FirstAvailablePrompter.standard(at: place) : NoPrompter()
+        let prompter: any Prompter =
+            asks ? DescribingPrompter(FirstAvailablePrompter.standard(at: place), describe) : NoPrompter()
         return host.asking(
             for: Permission(
                 decisions, of: AskingProgram(peer.handle), asking: prompter, isForRequests: isForRequests))

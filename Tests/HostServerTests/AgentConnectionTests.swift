@@ -60,7 +60,8 @@ import Testing
     }
 
     private static func session() -> AgentSession {
-        let client = AgentClient(named: "ssh", at: "/usr/bin/ssh", process: 1, emptyHost) { NoPrompter() }
+        let client = AgentClient(
+            named: "ssh", at: "/usr/bin/ssh", process: 1, { _ in emptyHost() }, asking: { NoPrompter() })
         return AgentSession(Agent(emptyHost), for: client)
     }
 

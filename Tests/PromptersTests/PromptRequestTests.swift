@@ -33,9 +33,9 @@ import Testing
         let request = PromptRequest(.pin, subject: "a-b", use: "sign", triesLeft: 2, failure: "wrong")
         #expect(request.instruction == "Enter the PIN for 'a-b' to sign on the reader's keypad, 2 tries left")
         let (first, second) = (TypesInTurn(), TypesInTurn())
-        request.tellOfPINPad(FirstAvailablePrompter([first, NoPrompter(), second]))
+        FirstAvailablePrompter([first, NoPrompter(), second]).tellOfPINPad(request)
         for person in [first, second] { #expect(person.messages == ["wrong", request.instruction]) }
-        PromptRequest(.pin, subject: "card").tellOfPINPad(first)
+        first.tellOfPINPad(PromptRequest(.pin, subject: "card"))
         #expect(first.messages.last == "Enter the PIN for 'card' on the reader's keypad")
         #expect(first.messages.count == 3)
     }

@@ -82,7 +82,8 @@ import Testing
         let binds = ConnectionBinds()
         #expect(try binds.bind(Samples.bind(key, session: [1], isForwarding: true)))
         let login = SignedData(Samples.login(session: [1], user: "git", key: [2], hostKey: blob))
-        let client = AgentClient(named: "ssh", at: "/usr/bin/ssh\u{1B}", process: 1, Samples.emptyHost) { NoPrompter() }
+        let client = AgentClient(
+            named: "ssh", at: "/usr/bin/ssh\u{1B}", process: 1, { _ in Samples.emptyHost() }, asking: { NoPrompter() })
         let question = UseQuestion(
             purpose: Purpose(of: login, binds.value, KnownHosts(Array(line("build7").utf8))), key: "card\nTo: nothing",
             client: client)

@@ -137,7 +137,8 @@ enum Samples {
     ) -> AgentSession {
         AgentSession(
             agent,
-            for: AgentClient(named: "ssh", at: "/opt/a\nb/ssh", process: process, emptyHost) { prompter })
+            for: AgentClient(
+                named: "ssh", at: "/opt/a\nb/ssh", process: process, { _ in emptyHost() }, asking: { prompter }))
     }
 }
 

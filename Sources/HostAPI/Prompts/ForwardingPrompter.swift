@@ -22,6 +22,7 @@ extension ForwardingPrompter {
 
     package func confirm(_ question: String) throws(KeychainError) -> Bool { try prompter.confirm(question) }
     package func tell(_ message: String) { prompter.tell(message) }
+    package func tellOfPINPad(_ request: PromptRequest) { prompter.tellOfPINPad(request) }
     package func show(_ message: String) -> (@Sendable () -> Void)? { prompter.show(message) }
 
     package func showWait(forCardIn reader: String) -> (@Sendable () -> Void)? {

@@ -95,12 +95,6 @@ public struct PromptRequest: Sendable, Hashable {
     /// The instruction to type on the reader's own keys.
     package var instruction: String { "Enter the \(matter) on the reader's keypad\(tries)" }
 
-    /// Asks the person to type on the reader.
-    package func tellOfPINPad(_ prompter: any Prompter) {
-        if let failure { prompter.tell(failure) }
-        prompter.tell(instruction)
-    }
-
     private var matter: String { "\(field) for '\(subject)'\(use.map { " to \($0)" } ?? "")" }
 
     private var tries: String { triesLeft.map { $0 == 1 ? ", last try" : ", \($0) tries left" } ?? "" }

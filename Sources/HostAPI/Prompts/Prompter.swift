@@ -38,6 +38,9 @@ public protocol Prompter: Sendable {
     /// Shows a message that wants no answer, where there is a place for it.
     func tell(_ message: String)
 
+    /// Tells the person to type the answer on the reader's own keys.
+    func tellOfPINPad(_ request: PromptRequest)
+
     /// Shows a message until it is taken away.
     ///
     /// - Returns: a function that takes the message away, without effect where messages stay, as on a terminal; nil where there is no
@@ -74,6 +77,11 @@ extension Prompter {
     public var canConfirm: Bool { canAskAgain }
 
     public func tell(_ message: String) {}
+
+    public func tellOfPINPad(_ request: PromptRequest) {
+        if let failure = request.failure { tell(failure) }
+        tell(request.instruction)
+    }
 
     public func show(_ message: String) -> (@Sendable () -> Void)? {
         tell(message)

@@ -112,7 +112,7 @@ struct PINQuestion {
         if rules.isTypedOnToken { return .typed }
         let request = PromptRequest(purpose, subject: subject, use: use, triesLeft: triesLeft, failure: failure)
         guard usesPINPad else { return PIN(try authentication.prompter.ask(request)) }
-        request.tellOfPINPad(authentication.prompter)
+        authentication.prompter.tellOfPINPad(request)
         return .typed
     }
 

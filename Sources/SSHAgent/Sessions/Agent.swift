@@ -35,12 +35,18 @@ package struct AgentClient: Sendable {
     let path: String
     let process: Int32
     /// Makes the host that asks the client's person, in the name of its program.
-    let makeHost: @Sendable () -> any InProcessHost
+    let makeHost: HostMaker
     /// Reaches the person by the host's own means.
     let makePrompter: @Sendable () -> any Prompter
 
+    /// Makes a host.
+    ///
+    /// - Parameter describe: the purpose of the present request for its questions, as ``DescribingPrompter`` takes it.
+    package typealias HostMaker =
+        @Sendable (_ describe: @escaping @Sendable () -> String?) -> any InProcessHost
+
     package init(
-        named name: String, at path: String, process: Int32, _ makeHost: @escaping @Sendable () -> any InProcessHost,
+        named name: String, at path: String, process: Int32, _ makeHost: @escaping HostMaker,
         asking makePrompter: @escaping @Sendable () -> any Prompter
     ) {
         (self.name, self.path, self.process) = (name, path, process)

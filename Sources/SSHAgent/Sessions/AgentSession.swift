@@ -13,6 +13,8 @@ package final class AgentSession: Sendable {
     private struct State {
         var binds = SessionBinds()
         var host: (any InProcessHost)?
+        /// The data that a key of the host is signing.
+        var signed: SignedData?
         var hasEnded = false
     }
 
@@ -31,7 +33,7 @@ package final class AgentSession: Sendable {
     private var host: (any InProcessHost)? {
         state.withLock { state in
             guard !state.hasEnded else { return nil }
-            if state.host == nil { state.host = client.makeHost() }
+            if state.host == nil { state.host = client.makeHost { [weak self] in self?.words } }
             return state.host
         }
     }
@@ -133,6 +135,12 @@ package final class AgentSession: Sendable {
         return sign(key, data, flags, signed, binds)
     }
 
+    /// The purpose of the present signature; nil for none.
+    private var words: String? {
+        let (signed, binds) = state.withLock { ($0.signed, $0.binds) }
+        return signed.map { purpose(of: $0, binds).words }
+    }
+
     private func purpose(of signed: SignedData, _ binds: SessionBinds) -> Purpose {
         Purpose(of: signed, binds, KnownHosts(in: agent.folder))
     }
@@ -169,9 +177,11 @@ package final class AgentSession: Sendable {
         let comment = String(decoding: key.comment, as: UTF8.self)
         if binds.isForwarded, !confirm(signed, with: key.blob, named: comment, binds) { return nil }
         let request = KeyRequest(.sign(data), .messageSignature(algorithm), with: key.reference)
+        state.withLock { $0.signed = signed }
+        defer { state.withLock { $0.signed = nil } }
         do throws(KeychainError) {
             let signature = try host.perform(
-                request, RequestContext(purpose: purpose(of: signed, binds).words, place: key.place))
+                request, RequestContext(place: key.place))
             // The agent may have been locked while a person was asked.
             guard !agent.added.isLocked else { return nil }
             return SSHSignature.encode(signature.secret.copied(), by: name, key.kind)

@@ -25,7 +25,8 @@ struct AgentMessages {
     var unreadableAnswer: [UInt8]? {
         guard !messages.isEmpty else { return nil }
         let agent = Agent(AgentMessages.emptyHost)
-        let client = AgentClient(named: "fuzz", at: "/fuzz", process: 1, AgentMessages.emptyHost) { NoPrompter() }
+        let client = AgentClient(
+            named: "fuzz", at: "/fuzz", process: 1, { _ in AgentMessages.emptyHost() }, asking: { NoPrompter() })
         let session = AgentSession(agent, for: client)
         defer { session.end() }
         for message in messages {

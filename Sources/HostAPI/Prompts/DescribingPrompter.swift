@@ -1,0 +1,43 @@
+package import KeychainModel
+package import SecureBytes
+
+/// Asks like another prompter, and says what each answer is for, in words that are made only where a question is asked.
+package struct DescribingPrompter: ForwardingPrompter {
+    package let prompter: any Prompter
+    private let describe: @Sendable () -> String?
+
+    /// - Parameter describe: the purpose, as ``RequestContext/purpose`` has it, in place of that of a request; nil for the request's own.
+    package init(_ prompter: any Prompter, _ describe: @escaping @Sendable () -> String?) {
+        (self.prompter, self.describe) = (prompter, describe)
+    }
+
+    package func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        try prompter.ask(described(request))
+    }
+
+    package func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        try prompter.askForAnother(described(request))
+    }
+
+    package func tellOfPINPad(_ request: PromptRequest) { prompter.tellOfPINPad(described(request)) }
+
+    package func decide(_ question: AccessQuestion) throws(KeychainError) -> AccessDecision {
+        // The program that has something allowed for later has no purpose by itself.
+        guard question.requester == nil, let purpose = describe() else { return try prompter.decide(question) }
+        return try prompter.decide(
+            AccessQuestion(
+                question.use, of: question.item, by: question.program, for: purpose,
+                offersAlways: question.offersAlways, hasChanged: question.hasChanged, patience: question.patience))
+    }
+
+    package func givingUp(at end: QuestionEnd) -> any Prompter {
+        DescribingPrompter(prompter.givingUp(at: end), describe)
+    }
+
+    private func described(_ request: PromptRequest) -> PromptRequest {
+        guard request.use != nil, let use = describe() else { return request }
+        return PromptRequest(
+            request.purpose, subject: request.subject, use: use, triesLeft: request.triesLeft,
+            failure: request.failure, form: request.form)
+    }
+}
