@@ -69,10 +69,41 @@ enum Samples {
     }
 
     /// The content of a request to bind, signed by the host's key.
-    static func bind(_ key: PrivateKey, session: [UInt8], isForwarding: Bool = false) throws -> [UInt8] {
+    ///
+    /// - Parameter certificate: a certificate of the key, which is bound in its place.
+    static func bind(
+        _ key: PrivateKey, certificate: [UInt8]? = nil, session: [UInt8], isForwarding: Bool = false
+    ) throws -> [UInt8] {
         let (name, algorithm) = SSHSignature.algorithms(of: key.kind)[0]
         let signature = SSHSignature.encode(try key.sign(message: session, using: algorithm), by: name, key.kind)
-        return bind(try key.publicKey.openSSH(), signature, session: session, isForwarding: isForwarding)
+        return bind(try certificate ?? key.publicKey.openSSH(), signature, session: session, isForwarding: isForwarding)
+    }
+
+    /// A certificate of a machine's key by an authority: OpenSSH's PROTOCOL.certkeys.
+    static func certificate(
+        of key: PrivateKey, by authority: PrivateKey, principals: [String], type: UInt32 = 2,
+        valid: ClosedRange<UInt64> = 0...UInt64.max, options: [UInt8] = []
+    ) throws -> [UInt8] {
+        let plain = try key.publicKey.openSSH()
+        var fields = plain.span
+        let kind = String(decoding: try fields.readBytes(), as: UTF8.self)
+        var bytes: [UInt8] = []
+        bytes.append(string: kind + "-cert-v01@openssh.com")
+        bytes.append(string: [1, 2, 3])
+        bytes += plain.dropFirst(4 + kind.utf8.count)
+        bytes += UInt64(7).bigEndianBytes
+        bytes.append(number: type)
+        bytes.append(string: "id")
+        var names: [UInt8] = []
+        for principal in principals { names.append(string: principal) }
+        bytes.append(string: names)
+        bytes += valid.lowerBound.bigEndianBytes + valid.upperBound.bigEndianBytes
+        for part in [options, [], []] { bytes.append(string: part) }
+        bytes.append(string: try authority.publicKey.openSSH())
+        let (name, algorithm) = SSHSignature.algorithms(of: authority.kind)[0]
+        bytes.append(
+            string: SSHSignature.encode(try authority.sign(message: bytes, using: algorithm), by: name, authority.kind))
+        return bytes
     }
 
     /// A key in a security key, and its signatures: OpenSSH's PROTOCOL.u2f.

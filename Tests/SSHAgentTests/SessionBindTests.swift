@@ -208,7 +208,7 @@ import Testing
         #expect(!failed.mayList([toBuild]))
         let authority = DestinationConstraint(
             from: .init(), to: .init(host: [0x62], keys: [.init(buildKey, isAuthority: true)]))
-        #expect(!direct.mayList([authority]))
+        #expect(!direct.mayList([authority]), "the key itself is no certificate of its")
     }
 
     @Test(arguments: [

@@ -10,6 +10,8 @@ struct SessionBinds {
         let session: [UInt8]
         /// Whether the agent is forwarded to the machine, which may then send requests.
         let isForwarding: Bool
+        /// The certificate of the host key; nil for one without.
+        let certificate: HostCertificate?
     }
 
     private(set) var binds: [Bind] = []
@@ -39,8 +41,8 @@ struct SessionBinds {
             return false
         }
         if bind.isForwarding { isForwarded = true }
-        guard bind.session.count <= SessionBinds.maximumSessionLength,
-            SSHPublicKey(bind.hostKey)?.verify(signature, of: bind.session) == true
+        guard bind.session.count <= SessionBinds.maximumSessionLength, let key = SSHPublicKey(bind.hostKey),
+            key.verify(signature, of: bind.session), key.hasCertificate == (bind.certificate != nil)
         else { return false }
         for known in binds {
             // Nothing follows a login.
@@ -57,7 +59,9 @@ struct SessionBinds {
     ) throws(MalformedMessage) -> (Bind, signature: [UInt8]) {
         var rest = content
         let (hostKey, session, signature) = (try rest.readBytes(), try rest.readBytes(), try rest.readBytes())
-        let bind = Bind(hostKey: hostKey, session: session, isForwarding: try rest.readFlag())
+        let bind = Bind(
+            hostKey: hostKey, session: session, isForwarding: try rest.readFlag(),
+            certificate: HostCertificate(hostKey))
         try rest.finish()
         return (bind, signature)
     }
@@ -88,18 +92,18 @@ struct SessionBinds {
     private func permits(_ constraints: [DestinationConstraint], user: [UInt8]?) -> Bool {
         guard !hasFailed else { return false }
         guard let last = binds.last else { return !wasAttempted }
-        var from: [UInt8]?
+        var from: Bind?
         for (index, bind) in binds.enumerated() {
             let isLast = index == binds.count - 1
             // A signature is for a login, and only forwarding leads on to a further machine.
             guard isLast ? !(bind.isForwarding && user != nil) : bind.isForwarding else { return false }
-            guard constraints.contains(where: { $0.permits(from, bind.hostKey, user: isLast ? user : nil) }) else {
+            guard constraints.contains(where: { $0.permits(from, bind, user: isLast ? user : nil) }) else {
                 return false
             }
-            from = bind.hostKey
+            from = bind
         }
         // A machine is shown the keys that may be used beyond it.
-        return !last.isForwarding || constraints.contains { $0.permits(last.hostKey, nil, user: nil) }
+        return !last.isForwarding || constraints.contains { $0.permits(last, nil, user: nil) }
     }
 }
 
@@ -107,10 +111,10 @@ extension DestinationConstraint {
     /// Whether the step is one that the constraint permits.
     ///
     /// - Parameters:
-    ///   - source: the key of the machine that the step comes from; nil for the agent's own machine.
-    ///   - destination: the key of the machine that the step leads to; nil for any.
+    ///   - source: the machine that the step comes from; nil for the agent's own machine.
+    ///   - destination: the machine that the step leads to; nil for any.
     ///   - user: the user there; nil for any.
-    fileprivate func permits(_ source: [UInt8]?, _ destination: [UInt8]?, user: [UInt8]?) -> Bool {
+    fileprivate func permits(_ source: SessionBinds.Bind?, _ destination: SessionBinds.Bind?, user: [UInt8]?) -> Bool {
         guard source.map(from.has) ?? from.keys.isEmpty, destination.map(to.has) ?? true else { return false }
         guard let user, !to.user.isEmpty else { return true }
         // The time of a comparison is limited by the product of both lengths.
@@ -120,8 +124,15 @@ extension DestinationConstraint {
 }
 
 extension DestinationConstraint.Hop {
-    /// Certificates of hosts are not judged: a hop that names an authority alone has no machine.
-    fileprivate func has(_ key: [UInt8]) -> Bool { keys.contains { !$0.isAuthority && $0.key == key } }
+    /// Whether the hop is at a machine: one with one of its keys or, of a machine that shows a certificate, one that an authority of its has
+    /// certified under its name. OpenSSH's agent compares a certified key with authorities alone, too.
+    fileprivate func has(_ machine: SessionBinds.Bind) -> Bool {
+        guard let certificate = machine.certificate else {
+            return keys.contains { !$0.isAuthority && $0.key == machine.hostKey }
+        }
+        return keys.contains { $0.isAuthority && $0.key == certificate.authority } && certificate.isValid()
+            && certificate.names(host)
+    }
 }
 
 /// Patterns of OpenSSH, ssh_config(5): `*` for any characters, `?` for one.

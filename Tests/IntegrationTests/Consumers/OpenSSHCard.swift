@@ -35,9 +35,19 @@ final class OpenSSHCard: Sendable {
 
     /// Starts a server that lets this user in with one key.
     ///
-    /// - Parameter hostKey: the server's own key, as a public half whose private half an agent has; nil for a key in a file.
-    func startServer(admitting key: String, hostKey: (file: String, agent: Agent)? = nil) throws -> Server {
+    /// - Parameters:
+    ///   - hostKey: the server's own key, as a public half whose private half an agent has; nil for a key in a file.
+    ///   - authority: the file of the key that certifies the server's, and by which clients know the server; nil for none.
+    func startServer(
+        admitting key: String, hostKey: (file: String, agent: Agent)? = nil, certifiedBy authority: String? = nil
+    ) throws -> Server {
         try card.succeed(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", card.path("host")])
+        if let authority {
+            // The client wants a name, and the agent a pattern of the name with its port.
+            try card.succeed(
+                ["ssh-keygen", "-q", "-s", card.path(authority), "-I", "host", "-h", "-n", "127.0.0.1,*127.0.0.1*"]
+                    + [card.path("host.pub")])
+        }
         let shown =
             hostKey.map { ["HostKey \(card.path($0.file))", "HostKeyAgent \($0.agent.socket)"] }
             ?? ["HostKey \(card.path("host"))"]
@@ -48,7 +58,7 @@ final class OpenSSHCard: Sendable {
                     "AuthorizedKeysFile \(card.path(key))", "StrictModes no", "UsePAM no", "PasswordAuthentication no",
                     // The check whether it is up connects often without a login.
                     "KbdInteractiveAuthentication no", "MaxStartups 1000",
-                ] + shown
+                ] + shown + (authority == nil ? [] : ["HostCertificate \(card.path("host-cert.pub"))"])
             let command = [
                 "/usr/sbin/sshd", "-D", "-e", "-f",
                 try card.folder.write("sshd_config", settings.joined(separator: "\n") + "\n"),
@@ -58,7 +68,9 @@ final class OpenSSHCard: Sendable {
             let prepare = "mount -t tmpfs tmpfs /run && mkdir /run/sshd && exec \"$@\""
             return ["unshare", "--mount", "sh", "-c", prepare, "sh"] + command
         }
-        try card.folder.write("known", "[127.0.0.1]:\(port) " + card.text(hostKey?.file ?? "host.pub"))
+        let known = try authority.map { try "@cert-authority *127.0.0.1* " + card.text($0 + ".pub") }
+        try card.folder.write(
+            "known", known ?? "[127.0.0.1]:\(port) " + card.text(hostKey?.file ?? "host.pub"))
         return Server(card: card, service: service, port: port)
     }
 

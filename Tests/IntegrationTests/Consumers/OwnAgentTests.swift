@@ -195,6 +195,26 @@ import VirtualCard
         try server.refuse(chosen, session.variables)
     }
 
+    @Test func knowsAServerByTheAuthorityOfItsCertificate() throws {
+        let session = try Session()
+        defer { session.host.stop() }
+        let card = session.card
+        for name in ["own", "authority", "other"] { try session.makeKey(name) }
+        let server = try session.ssh.startServer(admitting: "own.pub", certifiedBy: "authority")
+        let chosen = ["-o", "IdentitiesOnly=yes", "-i", card.path("own.pub")]
+        let destination = ["-h", "[127.0.0.1]:\(server.port)", "-c", card.path("own")]
+        try card.succeed(["ssh-add", "-H", card.path("known")] + destination, session.variables)
+        try FileManager.default.createDirectory(
+            atPath: card.path("home/.ssh"), withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        try card.folder.write("home/.ssh/known_hosts", card.text("known"))
+        try server.signIn(chosen, session.variables)
+        let permissions = try card.pinentryPermissions
+        #expect(permissions.last?.contains("at 127.0.0.1 (ED25519 SHA256:") == true, "\(permissions)")
+        try card.folder.write("others", "@cert-authority *127.0.0.1* " + card.text("other.pub"))
+        try card.succeed(["ssh-add", "-H", card.path("others")] + destination, session.variables)
+        try server.refuse(chosen, session.variables)
+    }
+
     @Test func unlocksACardByThePINOfSSHAdd() throws {
         let session = try Session()
         defer { session.host.stop() }
