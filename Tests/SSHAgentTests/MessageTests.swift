@@ -36,6 +36,25 @@ import Testing
         }
     }
 
+    @Test(arguments: [KeyKind.rsa(bits: 2048), .ecP256, .ecP384, .ecP521, .ed25519])
+    func theMessageThatAddsAKeyIsOneThatTheAgentReads(kind: KeyKind) throws {
+        let key = try PrivateKey.generate(kind)
+        let message = try AgentRequest.addition(of: key, comment: "own")
+        let bytes = message.copied()
+        #expect(UInt32(bigEndianBytes: bytes.prefix(4)) == UInt32(bytes.count - 4))
+        let body = Array(bytes.dropFirst(4))
+        guard case .add(let identity, nil) = try AgentRequest.parse(body.span) else {
+            Issue.record("no message that adds a key")
+            return
+        }
+        let added = try AddedKey(identity, [])
+        #expect(try added.blob == key.publicKey.openSSH())
+        #expect(added.comment == Array("own".utf8))
+        #expect(throws: CryptoError.self) {
+            _ = try AgentRequest.addition(of: PrivateKey.generate(.x25519), comment: "")
+        }
+    }
+
     /// A message is kept like a secret where a part of it is read as one.
     @Test func messagesWithSecretsAreKnownByTheirKind() {
         let secret: Set = [

@@ -17,7 +17,7 @@ struct HostCertificate: Equatable {
     private static let maximumPrincipals = 256
     private static let hostType: UInt32 = 2
 
-    private static var now: UInt64 { unsafe UInt64(clamping: time(nil)) }
+    private static var now: UInt64 { UInt64(clamping: time(nil)) }
 
     /// - Returns: nil for a key without a certificate, for one of another form, and where the authority's signature is wrong.
     init?(_ blob: [UInt8]) {

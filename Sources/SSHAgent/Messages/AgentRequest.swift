@@ -1,4 +1,5 @@
 package import SecureBytes
+package import SystemCrypto
 
 /// A request to an agent: RFC 9987 §3, and OpenSSH's PROTOCOL.agent.
 package enum AgentRequest: Sendable, Equatable {
@@ -123,6 +124,23 @@ package enum AgentRequest: Sendable, Equatable {
                 $0 += content
             }
         }
+    }
+
+    /// The message that adds a key without constraints, behind its length; for clients.
+    ///
+    /// - Throws: `unsupported` for kinds of keys that SSH does not use.
+    package static func addition(of key: PrivateKey, comment: String) throws(CryptoError) -> Secret {
+        let (fields, comment) = (SharedSecret(try key.openSSHFields()), Array(comment.utf8))
+        return Secret(capacity: 9 + fields.secret.count + comment.count) { output in
+            output.append(bigEndian: UInt32(clamping: 5 + fields.secret.count + comment.count))
+            output.append(Kind.add.rawValue)
+            append(fields.secret, to: &output)
+            output.append(lengthPrefixed: comment.span)
+        }
+    }
+
+    private static func append(_ fields: borrowing Secret, to output: inout OutputSpan<UInt8>) {
+        output.append(fields.bytes)
     }
 
     private func message(_ kind: Kind, _ content: (inout [UInt8]) -> Void = { _ in }) -> [UInt8] {

@@ -152,7 +152,7 @@ enum OpenSSHPrivateKey {
     /// The maximum length of the comment, in bytes.
     private static let maximumComment = 1024
     /// The maximum length of a key's section: seven numbers, each at most as long as the longest modulus.
-    private static let maximumLength = 8 * PublicKey.maximumModulusLength
+    fileprivate static let maximumLength = 8 * PublicKey.maximumModulusLength
 
     /// Rounds of the key derivation, as OpenSSH writes them since 9.4.
     static let standardRounds: UInt32 = 24
@@ -218,7 +218,7 @@ enum OpenSSHPrivateKey {
         return Array(copying: blob.bytes)
     }
 
-    private static func append(_ key: PrivateKey, to output: inout OutputSpan<UInt8>) throws(CryptoError) {
+    fileprivate static func append(_ key: PrivateKey, to output: inout OutputSpan<UInt8>) throws(CryptoError) {
         let point = key.publicKey.rawRepresentation
         switch (key.kind, key.publicKey.rsaComponents) {
         case (.rsa, let numbers?):
@@ -262,6 +262,15 @@ extension PrivateKey {
         let key = try OpenSSHPrivateKey.key(&rest)
         guard rest.isEmpty else { throw CryptoError(.malformed, "OpenSSH key") }
         try self.init(handle: key.handle)
+    }
+
+    /// The kind of the key and its numbers, from which ``init(openSSHFields:)`` makes it.
+    ///
+    /// - Throws: `unsupported` for kinds of keys that SSH does not use.
+    public func openSSHFields() throws(CryptoError) -> Secret {
+        try Secret(capacity: OpenSSHPrivateKey.maximumLength) { output throws(CryptoError) in
+            try OpenSSHPrivateKey.append(self, to: &output)
+        }
     }
 }
 

@@ -15,7 +15,7 @@ struct SSH: ParsableCommand {
             ssh, git and other programs use the agent that SSH_AUTH_SOCK names in their environment. The host's has the keys of all cards \
             and keychains, and those that 'ssh-add' adds. It asks for a PIN when a key needs one.
             """,
-        subcommands: [Status.self, Keys.self, Enable.self], defaultSubcommand: Status.self)
+        subcommands: [Status.self, Keys.self, Add.self, Enable.self], defaultSubcommand: Status.self)
 
     private static let variable = "SSH_AUTH_SOCK"
 
@@ -80,13 +80,9 @@ struct SSH: ParsableCommand {
         }
 
         func run() throws {
-            let session = try HostSession()
-            if session.listener == .none {
-                do throws(KeychainError) { try HostConnection.startSession() } catch {
-                    throw CommandError("there is no SSH agent", error.reason)
-                }
+            guard case .identities(let identities) = try SSH.answer(to: SSH.list.span) else {
+                throw SSH.noAnswer
             }
-            let identities = try SSH.identities(in: session)
             let keys = try identities.compactMap { identity -> Key? in
                 guard let key = try? PublicKey(openSSH: identity.key) else { return nil }
                 let comment = String(decoding: identity.comment, as: UTF8.self)
@@ -102,10 +98,17 @@ struct SSH: ParsableCommand {
         }
     }
 
-    /// The keys of the agent of a session.
+    /// The answer of the session's agent, which is started where none serves.
     ///
-    /// - Throws: ``CommandError`` where none serves, or it does not answer.
-    private static func identities(in session: HostSession) throws -> [AgentAnswer.Identity] {
+    /// - Parameter message: a request behind its length.
+    /// - Throws: ``CommandError`` where none can be started, or it does not answer.
+    static func answer(to message: Span<UInt8>) throws -> AgentAnswer {
+        let session = try HostSession()
+        if session.listener == .none {
+            do throws(KeychainError) { try HostConnection.startSession() } catch {
+                throw CommandError("there is no SSH agent", error.reason)
+            }
+        }
         let path = HostSocket.path(in: session.runtime, .agent)
         var connected = HostSocket.connect(in: session.runtime, .agent)
         // A host that has just been started makes this socket after its own.
@@ -117,21 +120,24 @@ struct SSH: ParsableCommand {
             throw CommandError("there is no SSH agent", "nothing listens at \(path)", advice: "tokenctl ssh status")
         }
         defer { close(socket) }
-        let request = AgentRequest.listIdentities.encoded()
-        let message = UInt32(clamping: request.count).bigEndianBytes + request
         do {
-            try Descriptor.send(message.span, to: socket)
+            try Descriptor.send(message, to: socket)
             let length = Int(UInt32(bigEndianBytes: try read(4, from: socket)))
             guard length <= AgentRequest.maximumLength else { throw MalformedMessage() }
             let answer = try read(length, from: socket)
-            guard case .identities(let identities) = try AgentAnswer(parsing: answer.span) else {
-                throw MalformedMessage()
-            }
-            return identities
+            return try AgentAnswer(parsing: answer.span)
         } catch {
-            throw CommandError("the SSH agent does not answer", "it ended the connection, or sent something else")
+            throw noAnswer
         }
     }
+
+    private static var list: [UInt8] {
+        let request = AgentRequest.listIdentities.encoded()
+        return UInt32(clamping: request.count).bigEndianBytes + request
+    }
+
+    private static let noAnswer = CommandError(
+        "the SSH agent does not answer", "it ended the connection, or sent something else")
 
     private static func read(_ count: Int, from socket: Int32) throws -> [UInt8] {
         var bytes: [UInt8] = []
