@@ -129,7 +129,7 @@ import TokenKit
         let source = "import KeychainHost; import KeychainModel\n" + statements.map { "_ = \($0)\n" }.joined()
         let path = folder.path("main.swift")
         try Data(source.utf8).write(to: URL(filePath: path))
-        let modules = ["CPCSC", "CSQLite", "COpenSSL", "CLinux"].map {
+        let modules = ["CPCSC", "CSQLite", "COpenSSL", "CLinux", "CSystemd"].map {
             Program.packageRoot.appending(path: "Sources/\($0)/include").path
         }
         let folders = ([Self.modules] + modules).flatMap { ["-I", $0] }
