@@ -1,3 +1,4 @@
+internal import HostAPI
 internal import KeychainCalls
 internal import KeychainModel
 internal import Wire
@@ -13,6 +14,8 @@ struct CallArguments {
     let target: String?
     let item: [UInt8]
     let attributes: [(tag: UInt32, value: [UInt8]?)]
+    /// The programs that may read the item from now on; nil for its maker alone, or as it was.
+    let access: [AccessProgram]?
     private let code: UInt64
 
     /// - Throws: `errSecParam` for a path that is not UTF-8, too many attributes, or a tag that none can have.
@@ -24,6 +27,12 @@ struct CallArguments {
         target = try CallArguments.path(call.target)
         item = call.item
         code = call.itemClass
+        access = try call.access.map { (programs) throws(KeychainError) in
+            guard programs.count <= KeychainProgram.maximumCount else {
+                throw KeychainError(.param, "the access has too many programs")
+            }
+            return try programs.map { (program) throws(KeychainError) in try AccessProgram(program) }
+        }
         guard call.attributes.count <= KeychainCall.maximumAttributes else {
             throw KeychainError(.param, "the list has too many attributes")
         }
@@ -35,13 +44,13 @@ struct CallArguments {
         self.attributes = attributes
     }
 
-    private static func path(_ bytes: [UInt8]?) throws(KeychainError) -> String? {
+    fileprivate static func path(_ bytes: [UInt8]?) throws(KeychainError) -> String? {
         guard let bytes else { return nil }
         guard let path = String(validating: bytes, as: UTF8.self) else { throw noPath }
         return path
     }
 
-    private static let noPath = KeychainError(.param, "a path is missing, or is not UTF-8")
+    fileprivate static let noPath = KeychainError(.param, "a path is missing, or is not UTF-8")
 
     /// The path or name that the function needs.
     func path() throws(KeychainError) -> String {
@@ -66,5 +75,32 @@ struct CallArguments {
             named[Attribute(tag: tag)] = try itemClass.value(ofTag: tag, value ?? [])
         }
         return named
+    }
+}
+
+extension AccessProgram {
+    /// - Throws: `errSecParam` for a path that is not UTF-8.
+    fileprivate init(_ program: KeychainProgram) throws(KeychainError) {
+        func text(_ path: [UInt8]) throws(KeychainError) -> String {
+            guard let path = try CallArguments.path(path) else { throw CallArguments.noPath }
+            return path
+        }
+        switch program {
+        case .any: self = .any
+        case .asking: self = .asking
+        case .path(let path): self = .path(try text(path))
+        case .decided(let path, let identity): self = .decided(name: try text(path), identity: identity)
+        }
+    }
+}
+
+extension KeychainProgram {
+    init(_ program: AccessProgram) {
+        switch program {
+        case .any: self = .any
+        case .asking: self = .asking
+        case .path(let path): self = .path(Array(path.utf8))
+        case .decided(let name, let identity): self = .decided(path: Array(name.utf8), identity: identity)
+        }
     }
 }

@@ -56,7 +56,7 @@ package struct KeychainBridge: Sendable {
         switch call.function {
         case .path, .create, .deleteKeychain, .defaultPath, .setDefault, .lock, .lockAll, .unlock, .status:
             return try keychainResult(of: call, password, caller)
-        case .add, .find, .search, .item, .content, .change, .copy, .delete:
+        case .add, .find, .search, .item, .content, .change, .copy, .delete, .access, .setAccess:
             return try itemResult(of: call, password, caller)
         }
     }
@@ -112,8 +112,15 @@ package struct KeychainBridge: Sendable {
             return KeychainResult()
         case .copy:
             let target = try caller.keychain(at: call.target).keychain.location
-            let copied = try caller.copy(PersistentReference(parsing: call.item), in: call.keychain, to: target)
+            let copied = try caller.copy(
+                PersistentReference(parsing: call.item), in: call.keychain, to: target, access: call.access)
             return KeychainResult(items: [KeychainItem(copied, at: target)])
+        case .access:
+            let access = try caller.host.access(to: present(call, caller).reference, caller.request())
+            return KeychainResult(programs: access.readers.map { KeychainProgram($0) })
+        case .setAccess:
+            try caller.setAccess(of: present(call, caller), call.access ?? [])
+            return KeychainResult()
         default:
             try caller.delete(present(call, caller))
             return KeychainResult()
@@ -127,7 +134,8 @@ package struct KeychainBridge: Sendable {
         var attributes = try call.attributes(of: itemClass)
         attributes[.label] = attributes[.label] ?? attributes[.service] ?? attributes[.server]
         let target = try caller.keychain(at: call.keychain).keychain.location
-        let added = try caller.add(.password(itemClass, attributes, secret: password), to: target)
+        let added = try caller.add(
+            .password(itemClass, attributes, secret: password), to: target, access: call.access)
         return KeychainResult(items: [KeychainItem(added, at: target)])
     }
 

@@ -13,9 +13,11 @@ package struct KeychainResult: ~Copyable {
 
     init(
         path: String = "", number: UInt32 = 0, items: [KeychainItem] = [], attributes: [KeychainAttribute] = [],
-        missing: [Missing] = [], _ secrets: consuming Secret? = nil
+        programs: [KeychainProgram]? = nil, missing: [Missing] = [], _ secrets: consuming Secret? = nil
     ) {
-        answer = KeychainAnswer(path: Array(path.utf8), number: UInt64(number), items: items, attributes: attributes)
+        answer = KeychainAnswer(
+            path: Array(path.utf8), number: UInt64(number), items: items, attributes: attributes,
+            programs: programs)
         self.secrets = secrets ?? Secret(capacity: 0) { _ in }
         self.missing = missing
     }

@@ -75,9 +75,31 @@ package struct KeychainCaller: Sendable {
 
     // MARK: Passwords
 
-    /// - Parameter path: the keychain that the item is added to.
-    package func add(_ item: NewItem, to path: String?) throws(KeychainError) -> Item {
-        try host.add(item, to: identifier(of: path), request("store a password"))
+    /// - Parameters:
+    ///   - path: the keychain that the item is added to.
+    ///   - access: the programs that may read it without a question; nil for this one alone. An item that cannot have them is not added.
+    package func add(
+        _ item: NewItem, to path: String?, access: [AccessProgram]? = nil
+    ) throws(KeychainError) -> Item {
+        guard let access else { return try host.add(item, to: identifier(of: path), request("store a password")) }
+        // The most likely failures come before there is an item.
+        let files = access.compactMap { program in
+            if case .path(let path) = program { path } else { nil as String? }
+        }
+        _ = try host.changeAccess(.allow(files, []), RequestContext(questions: .never))
+        let added = try host.add(item, to: identifier(of: path), request("store a password"))
+        do throws(KeychainError) {
+            try setAccess(of: added, access)
+        } catch {
+            try? delete(added)
+            throw error
+        }
+        return added
+    }
+
+    /// Sets the programs that may read a password without a question. A person has to agree to more than before.
+    package func setAccess(of item: Item, _ programs: [AccessProgram]) throws(KeychainError) {
+        _ = try host.changeAccess(.replace(programs.map { AccessRule($0) }, item.reference), request())
     }
 
     /// The passwords that match, with synchronizing ones last. An empty text counts as not given.
@@ -138,13 +160,15 @@ package struct KeychainCaller: Sendable {
     }
 
     /// Adds a copy of a password to another keychain, with all attributes except its dates.
+    ///
+    /// - Parameter access: as for ``add(_:to:access:)``.
     package func copy(
-        _ reference: PersistentReference, in path: String?, to target: String?
+        _ reference: PersistentReference, in path: String?, to target: String?, access: [AccessProgram]? = nil
     ) throws(KeychainError) -> Item {
         let item = try present(reference, in: path)
         let attributes = item.attributes.filter { ![.creationDate, .modificationDate].contains($0.key) }
         let password = try password(of: item, to: "copy a password").secret.clone()
-        return try add(.password(item.itemClass, attributes, secret: password), to: target)
+        return try add(.password(item.itemClass, attributes, secret: password), to: target, access: access)
     }
 
     /// Changes the given attributes, and the password if one is given.
@@ -190,4 +214,15 @@ package struct KeychainCaller: Sendable {
 
 extension Item {
     fileprivate var synchronizes: Bool { self[.synchronizable]?.isDefault == false }
+}
+
+extension ItemAccess {
+    /// The programs that may read a password without a question.
+    package var readers: [AccessProgram] {
+        var readers: [AccessProgram] = []
+        for rule in allowed where rule.use == nil || rule.use == .read {
+            if !readers.contains(rule.program) { readers.append(rule.program) }
+        }
+        return readers
+    }
 }

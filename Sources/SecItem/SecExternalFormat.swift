@@ -110,7 +110,7 @@ struct KeyFileParameters {
     /// The attributes of private keys.
     let attributes: Attributes
 
-    /// - Throws: `errSecParam` for another version or a value of a wrong kind; the error of ``requireNoAccess(_:)``.
+    /// - Throws: `errSecParam` for another version or a value of a wrong kind; `errSecUnimplemented` for an access.
     init(_ parameters: UnsafePointer<SecItemImportExportKeyParameters>?) throws(KeychainError) {
         guard let given = unsafe parameters?.pointee else {
             (flags, passphrase, prompt, attributes) = ([], nil, nil, [:])
@@ -119,7 +119,11 @@ struct KeyFileParameters {
         guard unsafe given.version == SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION else {
             throw KeychainError(.param, "the version of the parameters is not known", remedy: "set it to 0")
         }
-        try requireNoAccess(unsafe given.accessRef?.takeUnretainedValue())
+        guard unsafe given.accessRef == nil else {
+            throw KeychainError(
+                .unimplemented, "imported items are open to the program that imports them", remedy: "leave it nil",
+                key: "accessRef")
+        }
         flags = unsafe given.flags
         passphrase = try unsafe (given.passphrase?.takeUnretainedValue()).map { value throws(KeychainError) in
             try SharedSecret(Secret(passphrase: value))

@@ -32,10 +32,14 @@ public func SecKeychainOpen(
 @discardableResult
 public func SecKeychainCreate(
     _ pathName: String, _ passwordLength: UInt32, _ password: UnsafeRawPointer?, _ promptUser: Bool,
-    _ initialAccess: CFTypeRef?, _ keychain: UnsafeMutablePointer<SecKeychain?>?
+    _ initialAccess: SecAccess?, _ keychain: UnsafeMutablePointer<SecKeychain?>?
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        try requireNoAccess(initialAccess)
+        guard initialAccess == nil else {
+            throw KeychainError(
+                .unimplemented, "a keychain is open to whoever has its password", remedy: "pass nil",
+                key: "initialAccess")
+        }
         let chosen = promptUser ? nil : try unsafe Secret(callers: password, length: passwordLength)
         let created = try Keychains.caller.create(pathName, password: chosen)
         unsafe keychain?.pointee = SecKeychain(path: created)

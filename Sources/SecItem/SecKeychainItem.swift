@@ -30,33 +30,34 @@ public final class SecKeychainItem: Sendable {
     }
 }
 
-/// Adds an item with the attributes of a list. If `data` is nil, it has no password.
+/// Adds an item with the attributes of a list. If `data` is nil, it has no password. An item that cannot have the access is not added.
+///
+/// - Parameter initialAccess: nil has the program itself read the password without a question, and no other.
 @discardableResult
 public func SecKeychainItemCreateFromContent(
     _ itemClass: SecItemClass, _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>, _ length: UInt32,
-    _ data: UnsafeRawPointer?, _ keychainRef: SecKeychain?, _ initialAccess: CFTypeRef?,
+    _ data: UnsafeRawPointer?, _ keychainRef: SecKeychain?, _ initialAccess: SecAccess?,
     _ itemRef: UnsafeMutablePointer<SecKeychainItem?>?
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        try requireNoAccess(initialAccess)
         let itemClass = try ItemClass.passwords(itemClass.rawValue)
         var attributes = try unsafe attributes(in: attrList, of: itemClass)
         attributes[.label] = attributes[.label] ?? attributes[.service] ?? attributes[.server]
         let password = unsafe data == nil ? nil : try unsafe Secret(callers: data, length: length)
-        try unsafe add(.password(itemClass, attributes, secret: password), to: keychainRef, itemRef)
+        try unsafe add(
+            .password(itemClass, attributes, secret: password), to: keychainRef, access: initialAccess, itemRef)
     }
 }
 
 /// Adds the same password to another keychain.
 @discardableResult
 public func SecKeychainItemCreateCopy(
-    _ itemRef: SecKeychainItem, _ destKeychainRef: SecKeychain?, _ initialAccess: CFTypeRef?,
+    _ itemRef: SecKeychainItem, _ destKeychainRef: SecKeychain?, _ initialAccess: SecAccess?,
     _ itemCopy: UnsafeMutablePointer<SecKeychainItem?>
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        try requireNoAccess(initialAccess)
         let copied = try Keychains.caller.copy(
-            itemRef.item.reference, in: itemRef.path(), to: destKeychainRef?.path)
+            itemRef.item.reference, in: itemRef.path(), to: destKeychainRef?.path, access: initialAccess?.readers)
         unsafe itemCopy.pointee = SecKeychainItem(copied)
     }
 }
@@ -183,14 +184,6 @@ public func SecKeychainItemCopyFromPersistentReference(
 }
 
 // MARK: - Common parts
-
-/// - Throws: `errSecUnimplemented` for an access object, since the item would be open to all programs of the user.
-func requireNoAccess(_ initialAccess: CFTypeRef?) throws(KeychainError) {
-    guard initialAccess == nil else {
-        throw KeychainError(
-            .unimplemented, "programs of one user are not told apart", remedy: "pass nil", key: "initialAccess")
-    }
-}
 
 private func copy(
     _ itemRef: SecKeychainItem, _ itemClass: UnsafeMutablePointer<SecItemClass>?,

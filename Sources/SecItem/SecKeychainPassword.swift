@@ -78,9 +78,10 @@ public func SecKeychainFindInternetPassword(
 // MARK: - Common parts
 
 func add(
-    _ item: NewItem, to keychain: SecKeychain?, _ itemRef: UnsafeMutablePointer<SecKeychainItem?>?
+    _ item: NewItem, to keychain: SecKeychain?, access: SecAccess? = nil,
+    _ itemRef: UnsafeMutablePointer<SecKeychainItem?>?
 ) throws(KeychainError) {
-    let added = try Keychains.caller.add(item, to: keychain?.path)
+    let added = try Keychains.caller.add(item, to: keychain?.path, access: access?.readers)
     unsafe itemRef?.pointee = SecKeychainItem(added)
 }
 

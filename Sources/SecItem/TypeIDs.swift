@@ -8,7 +8,8 @@ private enum TypeID: CFTypeID {
     // CoreFoundation has no type 0.
     case other = 1
     case string, data, date, number, boolean, null, array, dictionary, error
-    case key, certificate, identity, accessControl, policy, keychain, keychainItem, trust
+    case key, certificate, identity, accessControl, policy, keychain, keychainItem, trust, access, acl,
+        trustedApplication
 
     init(_ object: AnyObject) {
         switch object {
@@ -20,6 +21,9 @@ private enum TypeID: CFTypeID {
         case is SecKeychain: self = .keychain
         case is SecKeychainItem: self = .keychainItem
         case is SecTrust: self = .trust
+        case is SecAccess: self = .access
+        case is SecACL: self = .acl
+        case is SecTrustedApplication: self = .trustedApplication
         case is NSString: self = .string
         case is NSData: self = .data
         case is NSDate: self = .date
@@ -53,3 +57,6 @@ public func SecPolicyGetTypeID() -> CFTypeID { TypeID.policy.rawValue }
 public func SecKeychainGetTypeID() -> CFTypeID { TypeID.keychain.rawValue }
 public func SecKeychainItemGetTypeID() -> CFTypeID { TypeID.keychainItem.rawValue }
 public func SecTrustGetTypeID() -> CFTypeID { TypeID.trust.rawValue }
+public func SecAccessGetTypeID() -> CFTypeID { TypeID.access.rawValue }
+public func SecACLGetTypeID() -> CFTypeID { TypeID.acl.rawValue }
+public func SecTrustedApplicationGetTypeID() -> CFTypeID { TypeID.trustedApplication.rawValue }

@@ -69,11 +69,12 @@ func password(_ start: UnsafeRawPointer?, _ length: UInt32) throws(Failure) -> S
     return secrets
 }
 
-/// - Throws: `errSecUnimplemented` for an access object, since the item would be open to all programs of the user.
-func requireNoAccess(_ initialAccess: UnsafeRawPointer?) throws(Failure) {
-    guard unsafe initialAccess == nil else {
-        throw Failure(errSecUnimplemented, "programs of one user are not told apart (pass NULL)")
-    }
+/// The programs that may read a new item; nil for its maker alone, where there is no access.
+///
+/// - Throws: `errSecParam` for what is no access.
+func readers(_ initialAccess: UnsafeRawPointer?) throws(Failure) -> [KeychainProgram]? {
+    guard let initialAccess = unsafe initialAccess else { return nil }
+    return try unsafe access(OpaquePointer(initialAccess)).readers
 }
 
 /// The path of a keychain's file for the name that a program has for it.
@@ -84,11 +85,15 @@ func path(ofName name: UnsafePointer<CChar>?, _ context: inout CallContext) thro
 
 /// The name in the form that means the same in the host's working directory. A name without a slash is not a path.
 private func everywhere(_ name: [UInt8]) -> [UInt8] {
-    guard name.contains(0x2F), name[0] != 0x2F, !(name.count > 1 && name[0] == 0x7E && name[1] == 0x2F),
-        let folder = unsafe getcwd(nil, 0)
-    else { return name }
+    guard name.contains(0x2F), !(name.count > 1 && name[0] == 0x7E && name[1] == 0x2F) else { return name }
+    return fromRoot(name)
+}
+
+/// A path from the root on.
+func fromRoot(_ path: [UInt8]) -> [UInt8] {
+    guard path.first != 0x2F, let folder = unsafe getcwd(nil, 0) else { return path }
     defer { unsafe free(folder) }
-    var path = unsafe [UInt8](text: folder)
-    if path != [0x2F] { path.append(0x2F) }
-    return path + (name.starts(with: [0x2E, 0x2F]) ? [UInt8](name.dropFirst(2)) : name)
+    var full = unsafe [UInt8](text: folder)
+    if full != [0x2F] { full.append(0x2F) }
+    return full + (path.starts(with: [0x2E, 0x2F]) ? [UInt8](path.dropFirst(2)) : path)
 }

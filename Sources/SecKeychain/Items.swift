@@ -8,10 +8,10 @@ public func SecKeychainItemCreateFromContent(
     _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
     perform { context throws(Failure) in
-        try unsafe requireNoAccess(initialAccess)
-        let call = KeychainCall(
+        var call = KeychainCall(
             .add, in: try unsafe path(of: keychainRef), hasPassword: unsafe data != nil, itemClass: itemClass,
             attributes: try unsafe attributes(in: attrList?.pointee))
+        call.access = try unsafe readers(initialAccess)
         let password = unsafe data == nil ? Secrets() : try unsafe password(data, length)
         let added = try Reply.ask(call, &context, sending: password).item()
         unsafe itemRef?.pointee = .retained(added)
@@ -24,8 +24,8 @@ public func SecKeychainItemCreateCopy(
     _ itemCopy: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
     perform { context throws(Failure) in
-        try unsafe requireNoAccess(initialAccess)
-        let call = try KeychainCall(.copy, item: unsafe item(itemRef), target: unsafe path(of: destKeychainRef))
+        var call = try KeychainCall(.copy, item: unsafe item(itemRef), target: unsafe path(of: destKeychainRef))
+        call.access = try unsafe readers(initialAccess)
         let copied = try Reply.ask(call, &context).item()
         unsafe itemCopy?.pointee = .retained(copied)
     }

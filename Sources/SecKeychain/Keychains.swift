@@ -18,7 +18,9 @@ public func SecKeychainCreate(
     _ promptUser: UInt8, _ initialAccess: UnsafeRawPointer?, _ keychain: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
     perform { context throws(Failure) in
-        try unsafe requireNoAccess(initialAccess)
+        guard unsafe initialAccess == nil else {
+            throw Failure(errSecUnimplemented, "a keychain is open to whoever has its password (pass NULL)")
+        }
         let path = try unsafe path(ofName: pathName, &context)
         let chosen = promptUser == 0 ? try unsafe password(passwordData, passwordLength) : Secrets()
         let call = KeychainCall(.create, in: path, hasPassword: promptUser == 0)

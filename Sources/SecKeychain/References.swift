@@ -4,12 +4,12 @@ internal import Synchronization
 /// An object that a reference of C points to. Its kind is checked before it is used as an object of that kind.
 class Reference {
     enum Kind {
-        case keychain, item, search, data
+        case keychain, item, search, data, string, array, application, acl, access
     }
 
     final let kind: Kind
 
-    fileprivate init(_ kind: Kind) {
+    init(_ kind: Kind) {
         self.kind = kind
     }
 }
@@ -95,23 +95,27 @@ extension OpaquePointer {
         unsafe OpaquePointer(Unmanaged<Reference>.passRetained(object).toOpaque())
     }
 
-    func object() -> Reference {
-        unsafe Unmanaged<Reference>.fromOpaque(UnsafeRawPointer(self)).takeUnretainedValue()
+    /// Nil for a constant of the library, which is no object.
+    func object() -> Reference? {
+        guard unsafe tokenkit_constant_text(UnsafeRawPointer(self)) == nil else { return nil }
+        return unsafe Unmanaged<Reference>.fromOpaque(UnsafeRawPointer(self)).takeUnretainedValue()
     }
 }
 
 /// The keychain of a reference that must not be NULL.
 func keychain(_ reference: OpaquePointer?) throws(Failure) -> KeychainReference {
     guard let reference = unsafe reference else { throw Failure(errSecInvalidKeychain, "the reference is missing") }
-    let object = unsafe reference.object()
-    guard object.kind == .keychain else { throw Failure(errSecInvalidKeychain, "the reference is not to a keychain") }
+    guard let object = unsafe reference.object(), object.kind == .keychain else {
+        throw Failure(errSecInvalidKeychain, "the reference is not to a keychain")
+    }
     return unsafe unsafeDowncast(object, to: KeychainReference.self)
 }
 
 func item(_ reference: OpaquePointer?) throws(Failure) -> ItemReference {
     guard let reference = unsafe reference else { throw Failure(errSecInvalidItemRef, "the reference is missing") }
-    let object = unsafe reference.object()
-    guard object.kind == .item else { throw Failure(errSecInvalidItemRef, "the reference is not to an item") }
+    guard let object = unsafe reference.object(), object.kind == .item else {
+        throw Failure(errSecInvalidItemRef, "the reference is not to an item")
+    }
     return unsafe unsafeDowncast(object, to: ItemReference.self)
 }
 
@@ -137,13 +141,17 @@ func path(of reference: OpaquePointer?) throws(Failure) -> [UInt8]? {
 
 @c(tokenkit_keychain_retain)
 public func retain(_ reference: UnsafeRawPointer?) -> UnsafeRawPointer? {
-    if let reference = unsafe reference { _ = unsafe Unmanaged<Reference>.fromOpaque(reference).retain() }
+    if let reference = unsafe reference, unsafe tokenkit_constant_text(reference) == nil {
+        _ = unsafe Unmanaged<Reference>.fromOpaque(reference).retain()
+    }
     return unsafe reference
 }
 
 @c(tokenkit_keychain_release)
 public func release(_ reference: UnsafeRawPointer?) {
-    if let reference = unsafe reference { unsafe Unmanaged<Reference>.fromOpaque(reference).release() }
+    if let reference = unsafe reference, unsafe tokenkit_constant_text(reference) == nil {
+        unsafe Unmanaged<Reference>.fromOpaque(reference).release()
+    }
 }
 
 @c(tokenkit_keychain_data)
@@ -162,3 +170,37 @@ public func dataBytes(_ reference: OpaquePointer?) -> UnsafePointer<UInt8>? {
 
 @c(tokenkit_keychain_data_length)
 public func dataLength(_ reference: OpaquePointer?) -> Int { unsafe data(reference)?.memory.count ?? 0 }
+
+@c(tokenkit_keychain_string)
+public func makeString(_ text: UnsafePointer<CChar>?) -> OpaquePointer? {
+    guard let text = unsafe text, let string = try? StringReference(unsafe [UInt8](text: text)) else { return nil }
+    return unsafe .retained(string)
+}
+
+@c(tokenkit_keychain_string_text)
+public func stringText(_ reference: OpaquePointer?) -> UnsafePointer<CChar>? {
+    if let constant = unsafe tokenkit_constant_text(UnsafeRawPointer(reference)) { return unsafe constant }
+    guard let object = unsafe reference?.object(), object.kind == .string else { return nil }
+    let memory = unsafe unsafeDowncast(object, to: StringReference.self).memory
+    return unsafe UnsafePointer(memory.start.assumingMemoryBound(to: CChar.self))
+}
+
+@c(tokenkit_keychain_array)
+public func makeArray(_ values: UnsafePointer<UnsafeRawPointer?>?, _ count: Int) -> OpaquePointer? {
+    guard count >= 0, unsafe values != nil || count == 0 else { return nil }
+    var kept: [UnsafeRawPointer] = unsafe []
+    for index in 0..<count {
+        guard let value = unsafe values?[index] else { return nil }
+        unsafe kept.append(value)
+    }
+    return unsafe .retained(ArrayReference(kept))
+}
+
+@c(tokenkit_keychain_array_count)
+public func arrayCount(_ reference: OpaquePointer?) -> Int { unsafe array(reference)?.values.count ?? 0 }
+
+@c(tokenkit_keychain_array_value)
+public func arrayValue(_ reference: OpaquePointer?, _ index: Int) -> UnsafeRawPointer? {
+    guard let array = unsafe array(reference), unsafe array.values.indices.contains(index) else { return nil }
+    return unsafe array.values[index]
+}

@@ -58,6 +58,8 @@ package struct FieldReader {
 
     private var remaining: Int { bytes.count - position }
 
+    package var isAtEnd: Bool { remaining == 0 }
+
     package mutating func flag() throws(WireError) -> Bool {
         guard remaining >= 1 else { throw .truncated }
         defer { position += 1 }

@@ -26,13 +26,15 @@ package struct KeychainAnswer: Equatable {
     package var items: [KeychainItem]
     /// The wanted attributes, in the order of the call.
     package var attributes: [KeychainAttribute]
+    /// The programs that may read an item without a question; nil where the function does not tell them.
+    package var programs: [KeychainProgram]?
 
     /// Bytes that the fields of an answer may have, in several frames: a search may find many items.
     package static let maximumFields = 32 << 20
 
     package init(
         code: Int32 = 0, reason: [UInt8] = [], notes: [[UInt8]] = [], path: [UInt8] = [], number: UInt64 = 0,
-        items: [KeychainItem] = [], attributes: [KeychainAttribute] = []
+        items: [KeychainItem] = [], attributes: [KeychainAttribute] = [], programs: [KeychainProgram]? = nil
     ) {
         self.code = code
         self.reason = reason
@@ -41,6 +43,7 @@ package struct KeychainAnswer: Equatable {
         self.number = number
         self.items = items
         self.attributes = attributes
+        self.programs = programs
     }
 
     package init(parsing bytes: [UInt8]) throws(WireError) {
@@ -57,6 +60,7 @@ package struct KeychainAnswer: Equatable {
             items.append(KeychainItem(keychain: try reader.byteString(), reference: try reader.byteString()))
         }
         attributes = try KeychainAttribute.list(from: &reader)
+        programs = reader.isAtEnd ? nil : try KeychainProgram.list(from: &reader)
         try reader.finish()
     }
 
@@ -74,6 +78,8 @@ package struct KeychainAnswer: Equatable {
             writer.append(item.reference)
         }
         KeychainAttribute.write(attributes, to: &writer)
+        // Clients of before this field read answers without it.
+        if let programs { KeychainProgram.write(programs, to: &writer) }
         return writer.bytes
     }
 }

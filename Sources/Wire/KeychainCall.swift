@@ -19,6 +19,9 @@ package enum KeychainFunction: UInt64, CaseIterable {
     case change = 15
     case copy = 16
     case delete = 17
+    /// The programs that may read an item without a question.
+    case access = 18
+    case setAccess = 19
 }
 
 /// A call of a function of SecKeychain.h: the values of its arguments, without pointers. A password that it gives is the secret of its
@@ -39,13 +42,16 @@ package struct KeychainCall: Equatable {
     package var itemClass: UInt64
     /// Attributes with values, or for ``KeychainFunction/content`` the wanted ones, which have none.
     package var attributes: [KeychainAttribute]
+    /// The programs that may read the item without a question from now on; nil where the function does not change them.
+    package var access: [KeychainProgram]?
 
     /// Attributes that a call may have.
     package static let maximumAttributes = 1 << 12
 
     package init(
         _ function: KeychainFunction, allowsQuestions: Bool, hasPassword: Bool = false, keychain: [UInt8]? = nil,
-        target: [UInt8]? = nil, item: [UInt8] = [], itemClass: UInt64 = 0, attributes: [KeychainAttribute] = []
+        target: [UInt8]? = nil, item: [UInt8] = [], itemClass: UInt64 = 0, attributes: [KeychainAttribute] = [],
+        access: [KeychainProgram]? = nil
     ) {
         self.function = function
         self.allowsQuestions = allowsQuestions
@@ -55,6 +61,7 @@ package struct KeychainCall: Equatable {
         self.item = item
         self.itemClass = itemClass
         self.attributes = attributes
+        self.access = access
     }
 
     package init(parsing bytes: [UInt8]) throws(WireError) {
@@ -68,6 +75,7 @@ package struct KeychainCall: Equatable {
         item = try reader.byteString()
         itemClass = try reader.number()
         attributes = try KeychainAttribute.list(from: &reader)
+        access = reader.isAtEnd ? nil : try KeychainProgram.list(from: &reader)
         try reader.finish()
     }
 
@@ -81,6 +89,8 @@ package struct KeychainCall: Equatable {
         writer.append(item)
         writer.append(itemClass)
         KeychainAttribute.write(attributes, to: &writer)
+        // Clients and hosts of before this field read and write calls without it.
+        if let access { KeychainProgram.write(access, to: &writer) }
         return writer.bytes
     }
 }

@@ -12,11 +12,18 @@ extension MessageSamples {
         .changeAccess(.allow(nil, [])), .changeAccess(.allow(["/usr/bin/mailer", ""], [local, local])),
         .changeAccess(.deny([], [])), .changeAccess(.deny(["/usr/bin/mailer"], [local])),
         .changeAccess(.reset(program: nil, nil)), .changeAccess(.reset(program: "/usr/bin/mailer", [local])),
+        .changeAccess(.replace([], local)), .changeAccess(.replace(accessRules, local)), .access(to: local),
+    ]
+
+    private static let accessRules = [
+        AccessRule(.any), AccessRule(.asking, .sign), AccessRule(.path("/usr/bin/mailer"), .read),
+        AccessRule(.decided(name: "/usr/bin/mailer", identity: [2, 0xFF])),
     ]
 
     static let hostAnswers: [HostAnswer] = [
         .hostStatus(hostStatus), .journal(journal), .accessDecisions(Outcome(accessEntries)), .accessChange(0),
-        .accessChange(.max),
+        .accessChange(.max), .access(ItemAccess(allowed: [], denied: [])),
+        .access(ItemAccess(allowed: accessRules, denied: accessRules)),
     ]
 
     private static let accessEntries =

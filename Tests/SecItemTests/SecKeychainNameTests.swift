@@ -95,7 +95,6 @@ import Testing
             var copy: SecKeychainItem?
             #expect(SecKeychainItemCreateCopy(item, other, nil, &copy) == errSecSuccess)
             #expect(Self.find("mail", in: other).password == "hunter2")
-            #expect(SecKeychainItemCreateCopy(item, other, NSString("access"), &copy) == errSecUnimplemented)
             var keychain: SecKeychain?
             #expect(SecKeychainItemCopyKeychain(try #require(copy), &keychain) == errSecSuccess)
             #expect(keychain == other)

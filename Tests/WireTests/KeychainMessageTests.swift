@@ -13,6 +13,12 @@ import Testing
             attributes: [KeychainAttribute(0x7376_6365, Array("mail".utf8)), KeychainAttribute(0x6163_6374, [])]),
         KeychainCall(.content, allowsQuestions: true, item: [1, 2, 3], attributes: [KeychainAttribute(.max, nil)]),
         KeychainCall(.copy, allowsQuestions: true, keychain: [0x61], target: [0x62], item: [9]),
+        KeychainCall(.setAccess, allowsQuestions: true, item: [1], access: []),
+        KeychainCall(.add, allowsQuestions: false, access: programs),
+    ]
+
+    private static let programs: [KeychainProgram] = [
+        .any, .asking, .path(Array("/usr/bin/mailer".utf8)), .decided(path: [], identity: [2, 0xFF]),
     ]
 
     @Test(arguments: calls) func aCallIsReadAsItWasWritten(call: KeychainCall) throws {
@@ -25,6 +31,7 @@ import Testing
         KeychainAnswer(
             items: [KeychainItem(keychain: [0x61], reference: [1]), KeychainItem(keychain: [], reference: [])],
             attributes: [KeychainAttribute(1, nil), KeychainAttribute(2, [3])]),
+        KeychainAnswer(programs: programs),
     ]
 
     @Test(arguments: answers) func anAnswerIsReadAsItWasWritten(answer: KeychainAnswer) throws {
@@ -40,15 +47,45 @@ import Testing
 
     /// Every message that is cut short, or has a byte more, is refused.
     @Test func nothingIsMissingAndNothingFollows() {
-        func check(_ bytes: [UInt8], _ parse: ([UInt8]) throws -> Void) {
-            for count in 0..<bytes.count {
+        func check(_ bytes: [UInt8], former: [UInt8]? = nil, _ parse: ([UInt8]) throws -> Void) {
+            for count in 0..<bytes.count where count != former?.count {
                 #expect(throws: WireError.self) { try parse(Array(bytes.prefix(count))) }
             }
-            #expect(throws: WireError.trailingBytes) { try parse(bytes + [0]) }
+            #expect(throws: bytes == former ? WireError.truncated : .trailingBytes) { try parse(bytes + [0]) }
         }
-        for call in Self.calls { check(call.encoded()) { _ = try KeychainCall(parsing: $0) } }
-        for answer in Self.answers { check(answer.encoded()) { _ = try KeychainAnswer(parsing: $0) } }
+        for call in Self.calls {
+            check(call.encoded(), former: Self.former(call).encoded()) { _ = try KeychainCall(parsing: $0) }
+        }
+        for answer in Self.answers {
+            check(answer.encoded(), former: Self.former(answer).encoded()) { _ = try KeychainAnswer(parsing: $0) }
+        }
         check(Self.hello.encoded()) { _ = try KeychainHello(parsing: $0) }
+    }
+
+    private static func former(_ call: KeychainCall) -> KeychainCall {
+        var former = call
+        former.access = nil
+        return former
+    }
+
+    private static func former(_ answer: KeychainAnswer) -> KeychainAnswer {
+        var former = answer
+        former.programs = nil
+        return former
+    }
+
+    /// Messages as the first version wrote them: a call to lock all keychains, and an answer that is empty.
+    @Test func messagesOfTheFirstVersionAreReadAndWrittenAsTheyWere() throws {
+        let call: [UInt8] =
+            [7, 0, 0, 0, 0, 0, 0, 0, 1, 0] + [0, 0] + [0, 0, 0, 0] + [0, 0, 0, 0, 0, 0, 0, 0] + [0, 0, 0, 0]
+        #expect(KeychainCall(.lockAll, allowsQuestions: true).encoded() == call)
+        #expect(try KeychainCall(parsing: call) == KeychainCall(.lockAll, allowsQuestions: true))
+        for message in Self.calls where message.access != nil {
+            #expect(message.encoded().starts(with: Self.former(message).encoded()))
+        }
+        for message in Self.answers where message.programs != nil {
+            #expect(message.encoded().starts(with: Self.former(message).encoded()))
+        }
     }
 
     /// A message has one form: every message that is read is written the same way.
@@ -84,7 +121,7 @@ import Testing
         writer.append(UInt64(UInt32.max) + 1)
         #expect(throws: WireError.malformed) { try KeychainAnswer(parsing: writer.bytes) }
         var unknown = KeychainCall(.lockAll, allowsQuestions: true).encoded()
-        unknown[0] = 18
+        unknown[0] = UInt8(KeychainFunction.allCases.count + 1)
         #expect(throws: WireError.malformed) { try KeychainCall(parsing: unknown) }
         let attributes = KeychainCall(.content, allowsQuestions: true).encoded().dropLast(4)
         #expect(throws: WireError.truncated) { try KeychainCall(parsing: attributes + [0xFF, 0xFF, 0xFF, 0xFF]) }

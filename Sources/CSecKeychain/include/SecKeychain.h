@@ -33,14 +33,21 @@ typedef long CFIndex;
 typedef struct OpaqueSecKeychainRef *SecKeychainRef;
 typedef struct OpaqueSecKeychainItemRef *SecKeychainItemRef;
 typedef struct OpaqueSecKeychainSearchRef *SecKeychainSearchRef;
+typedef struct OpaqueSecAccessRef *SecAccessRef;
+typedef struct OpaqueSecACLRef *SecACLRef;
+typedef struct OpaqueSecTrustedApplicationRef *SecTrustedApplicationRef;
 /* Bytes, for persistent references. */
 typedef struct OpaqueTokenkitDataRef *CFDataRef;
+/* References and strings, for accesses. */
+typedef struct OpaqueTokenkitArrayRef *CFArrayRef;
+typedef const struct OpaqueTokenkitStringRef *CFStringRef;
 
 typedef FourCharCode SecItemClass;
 typedef FourCharCode SecProtocolType;
 typedef FourCharCode SecAuthenticationType;
 typedef FourCharCode SecKeychainAttrType;
 typedef uint32_t SecKeychainStatus;
+typedef uint16_t SecKeychainPromptSelector;
 
 enum {
     kSecInternetPasswordItemClass = 0x696E6574, /* inet */
@@ -129,7 +136,9 @@ enum {
     errSecWrPerm = -61,
     errSecAllocate = -108,
     errSecUserCanceled = -128,
+    errSecRestrictedAPI = -34020,
     errSecMissingEntitlement = -34018,
+    errSecInvalidOwnerEdit = -25244,
     errSecNotAvailable = -25291,
     errSecReadOnly = -25292,
     errSecAuthFailed = -25293,
@@ -208,8 +217,8 @@ OSStatus SecKeychainFindInternetPassword(CFTypeRef keychainOrArray, uint32_t ser
 /* Items. */
 
 /*
- * Adds an item with the listed attributes; without a password if `data` is NULL. Programs of one user are not told apart: an
- * `initialAccess` that is not NULL is refused (errSecUnimplemented), here and below.
+ * Adds an item with the listed attributes; without a password if `data` is NULL. `initialAccess` is a SecAccessRef; where it is
+ * NULL, the program itself may read the password without a question, and no other. An item that cannot have the access is not added.
  */
 OSStatus SecKeychainItemCreateFromContent(SecItemClass itemClass, SecKeychainAttributeList *attrList, uint32_t length,
                                           const void *data, SecKeychainRef keychainRef, const void *initialAccess,
@@ -254,10 +263,85 @@ OSStatus SecKeychainSearchCopyNext(SecKeychainSearchRef searchRef, SecKeychainIt
 OSStatus SecKeychainItemCreatePersistentReference(SecKeychainItemRef itemRef, CFDataRef *persistentItemRef);
 OSStatus SecKeychainItemCopyFromPersistentReference(CFDataRef persistentItemRef, SecKeychainItemRef *itemRef);
 
+/*
+ * Accesses: which programs may read a password without a question.
+ *
+ * The host decides, and asks a person about each other program. It tells programs by where their files are, if only root can change
+ * them, else by their content. A program that has given the keychain's password itself is not asked. A host that serves one program
+ * alone asks about none, and fails these functions of items with errSecNotAvailable; errSecParam is for an item of a keychain without a
+ * password, which each program may read.
+ *
+ * An access is changed by one thread at a time.
+ */
+
+/*
+ * The authorizations of an entry. A program that an entry with Decrypt or Any lists may read the password without a question. The others
+ * have no effect: each program may write and delete the item (Encrypt, Delete, KeychainItem...), a person is asked before an access is
+ * widened (ChangeACL, ChangeOwner), and the rest is not for passwords.
+ */
+extern const CFStringRef kSecACLAuthorizationAny;
+extern const CFStringRef kSecACLAuthorizationLogin;
+extern const CFStringRef kSecACLAuthorizationGenKey;
+extern const CFStringRef kSecACLAuthorizationDelete;
+extern const CFStringRef kSecACLAuthorizationExportWrapped;
+extern const CFStringRef kSecACLAuthorizationExportClear;
+extern const CFStringRef kSecACLAuthorizationImportWrapped;
+extern const CFStringRef kSecACLAuthorizationImportClear;
+extern const CFStringRef kSecACLAuthorizationSign;
+extern const CFStringRef kSecACLAuthorizationEncrypt;
+extern const CFStringRef kSecACLAuthorizationDecrypt;
+extern const CFStringRef kSecACLAuthorizationMAC;
+extern const CFStringRef kSecACLAuthorizationDerive;
+extern const CFStringRef kSecACLAuthorizationKeychainCreate;
+extern const CFStringRef kSecACLAuthorizationKeychainDelete;
+extern const CFStringRef kSecACLAuthorizationKeychainItemRead;
+extern const CFStringRef kSecACLAuthorizationKeychainItemInsert;
+extern const CFStringRef kSecACLAuthorizationKeychainItemModify;
+extern const CFStringRef kSecACLAuthorizationKeychainItemDelete;
+extern const CFStringRef kSecACLAuthorizationChangeACL;
+extern const CFStringRef kSecACLAuthorizationChangeOwner;
+extern const CFStringRef kSecACLAuthorizationPartitionID;
+extern const CFStringRef kSecACLAuthorizationIntegrity;
+
+/* The program in a file; the calling one for NULL. The host looks at the file when an item is given the access: a path that is no
+ * program then, or an interpreter, fails that call with errSecParam. */
+OSStatus SecTrustedApplicationCreateFromPath(const char *path, SecTrustedApplicationRef *app);
+/* The path of the program's file, with a final zero. */
+OSStatus SecTrustedApplicationCopyData(SecTrustedApplicationRef appRef, CFDataRef *data);
+
+/* An access by which the listed programs read without a question: none for an empty list, the calling one for NULL. */
+OSStatus SecAccessCreate(CFStringRef descriptor, CFArrayRef trustedlist, SecAccessRef *accessRef);
+/* The entries, of type SecACLRef. What is changed in one is changed in the access. */
+OSStatus SecAccessCopyACLList(SecAccessRef accessRef, CFArrayRef *aclList);
+/* The entries that have the authorization; NULL where there is none. */
+CFArrayRef SecAccessCopyMatchingACLList(SecAccessRef accessRef, CFTypeRef authorizationTag);
+
+/* Adds an entry for each authorization. A list that is NULL stands for any program, here and below. `promptSelector` has to be 0
+ * (errSecParam): there is one kind of question. */
+OSStatus SecACLCreateWithSimpleContents(SecAccessRef access, CFArrayRef applicationList, CFStringRef description,
+                                        SecKeychainPromptSelector promptSelector, SecACLRef *newAcl);
+/* Fails with errSecInvalidOwnerEdit for the entry with ChangeACL. */
+OSStatus SecACLRemove(SecACLRef aclRef);
+OSStatus SecACLCopyContents(SecACLRef acl, CFArrayRef *applicationList, CFStringRef *description,
+                            SecKeychainPromptSelector *promptSelector);
+OSStatus SecACLSetContents(SecACLRef acl, CFArrayRef applicationList, CFStringRef description,
+                           SecKeychainPromptSelector promptSelector);
+CFArrayRef SecACLCopyAuthorizations(SecACLRef acl);
+OSStatus SecACLUpdateAuthorizations(SecACLRef acl, CFArrayRef authorizations);
+
+/* The keychain has to be unlocked: who may read an item is sealed with it (errSecInteractionNotAllowed). */
+OSStatus SecKeychainItemCopyAccess(SecKeychainItemRef itemRef, SecAccessRef *access);
+/*
+ * Puts the access in the place of the one before, as a whole. A person has to agree to each program that could not read the item before,
+ * unless this program has made the item and still trusts itself. A program that a person has denied the item stays denied.
+ */
+OSStatus SecKeychainItemSetAccess(SecKeychainItemRef itemRef, SecAccessRef access);
+
 /* Keychains. */
 
 /* A name without a slash is a keychain in the user's folder for them. Nothing is read before the keychain is used. */
 OSStatus SecKeychainOpen(const char *pathName, SecKeychainRef *keychain);
+/* A keychain itself has no access: an `initialAccess` that is not NULL is refused (errSecUnimplemented). */
 OSStatus SecKeychainCreate(const char *pathName, uint32_t passwordLength, const void *password, Boolean promptUser,
                            const void *initialAccess, SecKeychainRef *keychain);
 OSStatus SecKeychainDelete(SecKeychainRef keychainOrNull);
@@ -294,6 +378,15 @@ void tokenkit_keychain_release(CFTypeRef reference);
 CFDataRef tokenkit_keychain_data(const uint8_t *bytes, CFIndex length);
 const uint8_t *tokenkit_keychain_data_bytes(CFDataRef data);
 CFIndex tokenkit_keychain_data_length(CFDataRef data);
+/* A copy of text with a final zero. */
+CFStringRef tokenkit_keychain_string(const char *text);
+/* The text, which lasts as long as the string. */
+const char *tokenkit_keychain_string_text(CFStringRef string);
+/* An array that keeps the references, none of which may be NULL. */
+CFArrayRef tokenkit_keychain_array(const void *const *values, CFIndex count);
+CFIndex tokenkit_keychain_array_count(CFArrayRef array);
+/* A reference that the array keeps; NULL outside its count. */
+const void *tokenkit_keychain_array_value(CFArrayRef array, CFIndex index);
 
 #ifndef TOKENKIT_NO_COREFOUNDATION_NAMES
 static inline CFTypeRef CFRetain(CFTypeRef reference) { return tokenkit_keychain_retain(reference); }
@@ -304,6 +397,24 @@ static inline CFDataRef CFDataCreate(const void *allocator, const uint8_t *bytes
 }
 static inline const uint8_t *CFDataGetBytePtr(CFDataRef data) { return tokenkit_keychain_data_bytes(data); }
 static inline CFIndex CFDataGetLength(CFDataRef data) { return tokenkit_keychain_data_length(data); }
+/* The callbacks of an array are not called: it keeps references. */
+static inline CFArrayRef CFArrayCreate(const void *allocator, const void **values, CFIndex count, const void *callbacks) {
+    (void)allocator;
+    (void)callbacks;
+    return tokenkit_keychain_array((const void *const *)values, count);
+}
+static inline CFIndex CFArrayGetCount(CFArrayRef array) { return tokenkit_keychain_array_count(array); }
+static inline const void *CFArrayGetValueAtIndex(CFArrayRef array, CFIndex index) {
+    return tokenkit_keychain_array_value(array, index);
+}
+#define kCFStringEncodingUTF8 0x08000100u
+static inline CFStringRef CFStringCreateWithCString(const void *allocator, const char *text, uint32_t encoding) {
+    (void)allocator;
+    return encoding == kCFStringEncodingUTF8 ? tokenkit_keychain_string(text) : NULL;
+}
+static inline const char *CFStringGetCStringPtr(CFStringRef string, uint32_t encoding) {
+    return encoding == kCFStringEncodingUTF8 ? tokenkit_keychain_string_text(string) : NULL;
+}
 #endif
 
 #ifdef __cplusplus

@@ -103,6 +103,7 @@ extension HostAnswer: WireValue {
         case .searched(let outcome): (35, outcome)
         case .accessDecisions(let outcome): (36, outcome)
         case .accessChange(let count): (37, count)
+        case .access(let access): (38, access)
         }
     }
 
@@ -151,6 +152,7 @@ extension HostAnswer: WireValue {
         case 35: self = try message.read(Self.searched)
         case 36: self = try message.read(Self.accessDecisions)
         case 37: self = try message.read(Self.accessChange)
+        case 38: self = try message.read(Self.access)
         default: throw .malformed
         }
     }

@@ -64,6 +64,7 @@ extension HostRequest: WireValue {
         case .search(let request): message.write(case: 55, request)
         case .accessDecisions(let keychains): message.write(case: 56, keychains)
         case .changeAccess(let change): message.write(case: 57, change)
+        case .access(let item): message.write(case: 58, item)
         }
     }
 
@@ -126,6 +127,7 @@ extension HostRequest: WireValue {
         case 55: self = try message.read(Self.search)
         case 56: self = try message.read(Self.accessDecisions)
         case 57: self = try message.read(Self.changeAccess)
+        case 58: self = try message.read(Self.access)
         default: throw .malformed
         }
     }

@@ -42,4 +42,5 @@ public enum HostAnswer: Sendable, Equatable {
     case searched(Outcome<SearchPage>)
     case accessDecisions(Outcome<[AccessEntry]>)
     case accessChange(Int)
+    case access(ItemAccess)
 }

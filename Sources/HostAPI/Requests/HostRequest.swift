@@ -61,6 +61,7 @@ public enum HostRequest: Sendable, Equatable {
     case search(SearchRequest)
     case accessDecisions(in: [KeychainIdentifier]?)
     case changeAccess(AccessChange)
+    case access(to: PersistentReference)
 }
 
 extension KeychainService {
@@ -136,6 +137,7 @@ extension KeychainService {
             case .accessDecisions(let keychains):
                 return .accessDecisions(try accessDecisions(in: keychains, context))
             case .changeAccess(let change): return .accessChange(try changeAccess(change, context))
+            case .access(let item): return .access(try access(to: item, context))
             }
             return .done
         } catch {

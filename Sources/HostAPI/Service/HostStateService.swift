@@ -31,4 +31,10 @@ public protocol HostStateService: Sendable {
     ///   that no program needs permission for; `errSecInteractionNotAllowed` where no person can be asked, or the keychain is locked;
     ///   `errSecUserCanceled`, `errSecItemNotFound`.
     func changeAccess(_ change: AccessChange, _ context: RequestContext) throws(KeychainError) -> Int
+
+    /// The decisions on whether programs may use an item without a question. Has no secret.
+    ///
+    /// - Throws: `errSecNotAvailable` as ``accessDecisions(in:_:)``; `errSecParam` for an item that no program needs permission for;
+    ///   `errSecInteractionNotAllowed` where its keychain is locked; `errSecItemNotFound`.
+    func access(to item: PersistentReference, _ context: RequestContext) throws(KeychainError) -> ItemAccess
 }

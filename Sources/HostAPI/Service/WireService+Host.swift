@@ -20,4 +20,10 @@ extension WireService {
     package func changeAccess(_ change: AccessChange, _ context: RequestContext) throws(KeychainError) -> Int {
         try send(.changeAccess(change), HostAnswer.accessChange, context)
     }
+
+    package func access(
+        to item: PersistentReference, _ context: RequestContext
+    ) throws(KeychainError) -> ItemAccess {
+        try send(.access(to: item), HostAnswer.access, context)
+    }
 }

@@ -4,22 +4,6 @@ internal import Platform
 internal import Synchronization
 internal import TokenKit
 
-/// An item whose use a person decides about.
-package struct AccessItem: Sendable, Hashable {
-    /// A text that no other item of its place has, now or later.
-    package let key: String
-    /// The name, for people.
-    package let name: String
-    /// Its card or keychain, whose PIN or password opens it: a text that no other one has, even one that calls itself the same.
-    package let place: String
-    /// The item among those of all places.
-    var keyInPlace: String { "\(place) \(key)" }
-
-    package init(key: String, name: String, in place: String) {
-        (self.key, self.name, self.place) = (key, name, place)
-    }
-}
-
 /// The decisions which program may use which item, one for all clients of a host's process.
 ///
 ///     try decisions.require(.sign, of: item, by: program, asking: prompter) { () throws(KeychainError) in try ticket.check() }
@@ -259,6 +243,94 @@ package final class AccessDecisions: Sendable {
         }
     }
 
+    /// The decisions about an item.
+    func access(to item: AccessItem) throws(KeychainError) -> ItemAccess {
+        let decisions = try policy.decisions(about: item)
+        func rules(_ isAllowed: Bool) -> [AccessRule] {
+            decisions.filter { $0.isAllowed == isAllowed }.map { AccessRule(AccessProgram($0.program), $0.use) }
+        }
+        return ItemAccess(allowed: rules(true), denied: rules(false))
+    }
+
+    /// Puts rules in the place of all that programs are allowed with an item, once a person has agreed to each program that may do more than
+    /// before. None is asked about an item that the asking program has made itself. Denials stay.
+    ///
+    /// The program that has made the item stays the one that has where a rule lets it do everything.
+    ///
+    /// - Throws: `errSecParam` for a program that no decision can be about; `errSecUserCanceled`, `errSecInteractionNotAllowed` and
+    ///   `errSecRestrictedAPI` as ``require(_:of:for:by:asking:checking:)``. Nothing is changed then.
+    func replace(
+        with rules: [AccessRule], _ item: AccessItem, for asking: AskingProgram, asking prompter: any Prompter,
+        checking check: () throws(KeychainError) -> Void
+    ) throws(KeychainError) {
+        let subject = try asking.subject()
+        let (own, hasMade) = (subject.decidedProgram, has(subject, any: [.item(item.keyInPlace)]))
+        var staysMaker = false
+        var allowed: [ItemDecision] = []
+        for rule in rules {
+            let program = try program(rule.program, item, subject, asking)
+            let isOwn = rule.program == .asking || own != nil && program?.id == own?.id
+            if isOwn, rule.use == nil { staysMaker = hasMade }
+            if let program {
+                allowed.append(ItemDecision(program, to: rule.use))
+            } else if !staysMaker {
+                throw KeychainError(
+                    .param, "no lasting decision can be about '\(subject.identity.name)'",
+                    remedy: "name a program that is no interpreter, or none")
+            }
+        }
+        if !hasMade {
+            var confirmed: Set<DecidedProgram> = []
+            // Another program may take permissions back while a person is asked.
+            while let program = try widened(by: allowed, item).first(where: { !confirmed.contains($0) }) {
+                try confirm(program, item, subject, asking: prompter, checking: check)
+                confirmed.insert(program)
+            }
+        }
+        try policy.replaceAllowed(item, with: allowed)
+        let makers = staysMaker ? Set(subject.runs) : []
+        grants.withLock { grants in
+            grants.removeAll { grant, _ in
+                switch grant.scope {
+                case .place: false
+                case .item(let key): key == item.keyInPlace && !makers.contains(grant.run)
+                case .use(_, item: let key): key == item.keyInPlace
+                }
+            }
+        }
+    }
+
+    /// The programs that decisions would allow more than is allowed now.
+    private func widened(by decisions: [ItemDecision], _ item: AccessItem) throws(KeychainError) -> [DecidedProgram] {
+        let present = try policy.decisions(about: item)
+        return decisions.filter { decision in !present.contains { $0.covers(decision) } }.map(\.program)
+    }
+
+    /// The program of a rule; nil for the asking one where no lasting decision can be about it.
+    ///
+    /// - Throws: `errSecParam` for another such program, and for one that is no longer as it was when it was decided about.
+    private func program(
+        _ program: AccessProgram, _ item: AccessItem, _ subject: AccessSubject, _ asking: AskingProgram
+    ) throws(KeychainError) -> DecidedProgram? {
+        switch program {
+        case .any: return .any
+        case .asking: return subject.decidedProgram
+        case .path(let path): return try asking.program(at: path)
+        case .decided(let name, let identity):
+            let present = try policy.decisions(about: item).lazy.filter(\.isAllowed).map(\.program)
+            if let known = present.first(where: { $0.identity == identity }) { return known }
+            if let own = subject.decidedProgram, own.identity == identity { return own }
+            // The name is the client's choice, and a person would be asked about it.
+            let found = try asking.program(at: name)
+            guard found.identity == identity else {
+                throw KeychainError(
+                    .param, "'\(found.name)' is another program than the one that was trusted",
+                    remedy: "make the trusted application again from its path")
+            }
+            return found
+        }
+    }
+
     /// Refuses programs each use of an item from now on.
     func deny(_ programs: [DecidedProgram], _ item: AccessItem) {
         for program in programs { policy.decide(false, program, to: nil, item) }
@@ -294,6 +366,12 @@ extension AccessSubject {
             let place = identity.container.map { " in \($0.words)" } ?? ""
             return DecidedProgram(id, name: (identity.path ?? identity.name) + place)
         }
+    }
+}
+
+extension AccessProgram {
+    fileprivate init(_ program: DecidedProgram) {
+        self = program.id == nil ? .any : .decided(name: program.name, identity: program.identity)
     }
 }
 

@@ -20,6 +20,23 @@ package struct DecidedProgram: Sendable, Hashable {
     package static let any = DecidedProgram()
 }
 
+/// A decision about an item.
+package struct ItemDecision: Sendable, Hashable {
+    package let program: DecidedProgram
+    /// Nil for all uses.
+    package let use: AccessQuestion.Use?
+    package let isAllowed: Bool
+
+    package init(_ program: DecidedProgram, to use: AccessQuestion.Use?, isAllowed: Bool = true) {
+        (self.program, self.use, self.isAllowed) = (program, use, isAllowed)
+    }
+
+    /// Whether all that the other decision allows is allowed by this one.
+    func covers(_ other: ItemDecision) -> Bool {
+        isAllowed && (program.id == nil || program.id == other.program.id) && (use == nil || use == other.use)
+    }
+}
+
 /// The place of decisions that hold for ever.
 package protocol AccessPolicy: Sendable {
     /// Whether a program may use an item; nil without a decision. A denial goes before what is allowed.
@@ -39,6 +56,16 @@ package protocol AccessPolicy: Sendable {
     ///   - program: nil for decisions about each one.
     /// - Returns: their number.
     func forget(item: AccessItem?, program: DecidedProgram?) throws(KeychainError) -> Int
+
+    /// The decisions about an item, the oldest first.
+    ///
+    /// - Throws: `errSecInteractionNotAllowed` where the item's keychain is locked.
+    func decisions(about item: AccessItem) throws(KeychainError) -> [ItemDecision]
+
+    /// Puts decisions that allow programs an item in the place of those before, as a whole. Denials stay.
+    ///
+    /// - Throws: `errSecInteractionNotAllowed` as ``decisions(about:)``, `errSecReadOnly`; nothing is changed then.
+    func replaceAllowed(_ item: AccessItem, with allowed: [ItemDecision]) throws(KeychainError)
 
     /// The decisions that end with the process, the oldest first.
     var unsaved: [AccessEntry] { get }
@@ -63,7 +90,7 @@ package final class RememberedAccess: AccessPolicy {
 
     private struct Decision {
         let isAllowed: Bool
-        let program: String
+        let program: DecidedProgram
         let item: String
     }
 
@@ -92,7 +119,26 @@ package final class RememberedAccess: AccessPolicy {
         func key(_ use: AccessQuestion.Use?) -> Key { Key(program: program.id, use: use, item: item.keyInPlace) }
         state.withLock { state in
             if use == nil { for use in AccessQuestion.Use.allCases { state.decisions[key(use)] = nil } }
-            state.decisions[key(use)] = Decision(isAllowed: isAllowed, program: program.name, item: item.name)
+            state.decisions[key(use)] = Decision(isAllowed: isAllowed, program: program, item: item.name)
+        }
+    }
+
+    package func decisions(about item: AccessItem) -> [ItemDecision] {
+        state.withLock { state in
+            state.decisions.entries.filter { $0.key.item == item.keyInPlace }.map { key, decision in
+                ItemDecision(decision.program, to: key.use, isAllowed: decision.isAllowed)
+            }
+        }
+    }
+
+    package func replaceAllowed(_ item: AccessItem, with allowed: [ItemDecision]) {
+        state.withLock { state in
+            state.decisions.removeAll { key, decision in key.item == item.keyInPlace && decision.isAllowed }
+            for decision in allowed {
+                let key = Key(program: decision.program.id, use: decision.use, item: item.keyInPlace)
+                guard state.decisions[key] == nil else { continue }
+                state.decisions[key] = Decision(isAllowed: true, program: decision.program, item: item.name)
+            }
         }
     }
 
@@ -101,7 +147,7 @@ package final class RememberedAccess: AccessPolicy {
             let former = state.decisions.count
             state.decisions.removeAll { key, decision in
                 (item == nil || item?.keyInPlace == key.item)
-                    && (program == nil || program?.isSame(key.program, name: decision.program) == true)
+                    && (program == nil || program?.isSame(key.program, name: decision.program.name) == true)
             }
             return former - state.decisions.count
         }
@@ -111,7 +157,7 @@ package final class RememberedAccess: AccessPolicy {
         state.withLock { state in
             state.decisions.entries.map { key, decision in
                 AccessEntry(
-                    item: decision.item, reference: nil, program: key.program == nil ? nil : decision.program,
+                    item: decision.item, reference: nil, program: key.program == nil ? nil : decision.program.name,
                     use: key.use, isAllowed: decision.isAllowed, isLasting: false)
             }
         }
@@ -194,6 +240,37 @@ package final class StoredAccess: AccessPolicy {
         return count
     }
 
+    package func decisions(about item: AccessItem) throws(KeychainError) -> [ItemDecision] {
+        guard let keychain = try keychain(of: item) else { return remembered.decisions(about: item) }
+        let stored = try keychain.decisions().compactMap { (decision) -> ItemDecision? in
+            guard decision.subject.item == item.key, let use = AccessQuestion.Use?(stored: decision.subject.use),
+                let program = DecidedProgram(decision)
+            else { return nil }
+            return ItemDecision(program, to: use, isAllowed: decision.isAllowed)
+        }
+        return stored + remembered.decisions(about: item)
+    }
+
+    package func replaceAllowed(_ item: AccessItem, with allowed: [ItemDecision]) throws(KeychainError) {
+        guard let keychain = try keychain(of: item) else { return remembered.replaceAllowed(item, with: allowed) }
+        try keychain.replaceAllowed(
+            of: item.key,
+            with: allowed.map {
+                StoredDecision(
+                    StoredDecision.Subject($0.program.id, to: $0.use, item), isAllowed: true, name: $0.program.name)
+            })
+        remembered.replaceAllowed(item, with: [])
+    }
+
+    /// The keychain that keeps the decisions about an item; nil for a key of a card.
+    ///
+    /// - Throws: `errSecInteractionNotAllowed` where it is locked, or has been unlocked with another key since.
+    private func keychain(of item: AccessItem) throws(KeychainError) -> LocalKeychain? {
+        if let keychain = files.unlocked(at: item.place) { return keychain }
+        guard item.isInFile else { return nil }
+        throw KeychainError(.interactionNotAllowed, "the keychain was locked meanwhile")
+    }
+
     package var unsaved: [AccessEntry] { remembered.unsaved }
     package func programAllowed(at path: String) -> ProgramID? { remembered.programAllowed(at: path) }
     package func noteAllowed(_ program: ProgramID, at path: String) { remembered.noteAllowed(program, at: path) }
@@ -228,7 +305,54 @@ extension StoredDecision.Subject {
     }
 }
 
+extension AccessQuestion.Use? {
+    /// - Parameter number: of a decision in a keychain file; 0 for all uses.
+    /// - Returns: nil for a use that this program does not know.
+    fileprivate init?(stored number: Int64) {
+        guard number != 0 else {
+            self = .none
+            return
+        }
+        guard let use = UInt8(exactly: number).flatMap(AccessQuestion.Use.init) else { return nil }
+        self = use
+    }
+}
+
+extension DecidedProgram {
+    /// - Returns: nil for a kind of program that this program does not know.
+    fileprivate init?(_ decision: StoredDecision) {
+        guard let id = ProgramID?(stored: decision.subject.program) else { return nil }
+        self = id.map { DecidedProgram($0, name: decision.name) } ?? .any
+    }
+
+    /// The bytes that tell the program from others, in keychain files and for clients.
+    var identity: [UInt8] { id.stored }
+}
+
 extension ProgramID? {
+    /// - Parameter bytes: of a decision in a keychain file.
+    /// - Returns: nil for bytes that ``stored`` never gives.
+    fileprivate init?(stored bytes: [UInt8]) {
+        let content = bytes.dropFirst()
+        let digest = Array(content.prefix(Self.digestLength))
+        func text(_ bytes: ArraySlice<UInt8>) -> String? { String(validating: bytes, as: UTF8.self) }
+        let name = text(content.dropFirst(Self.digestLength))
+        let id: ProgramID? =
+            switch bytes.first {
+            case 1: text(content).map { .path($0) }
+            case 2: .digest(digest)
+            case 3: name.map { .contained(.flatpak($0), digest: digest) }
+            case 4: name.map { .contained(.snap($0), digest: digest) }
+            case 5: .contained(.other, digest: digest)
+            default: nil
+            }
+        self = id
+        guard id.stored == bytes else { return nil }
+    }
+
+    /// Bytes of a SHA-256 digest.
+    private static var digestLength: Int { 32 }
+
     /// The program in keychain files: a number for the kind, and what tells it from others.
     fileprivate var stored: [UInt8] {
         switch self {

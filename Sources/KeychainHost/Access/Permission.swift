@@ -2,7 +2,6 @@ package import HostAPI
 internal import KeychainModel
 internal import KeychainStore
 internal import SecureBytes
-internal import SystemCrypto
 internal import TokenKit
 
 /// The way to a person's permission for what one client's program does with keys and secrets that another program has unlocked.
@@ -89,8 +88,18 @@ package struct Permission: Sendable {
             var count = 0
             for item in try items(references) { count += try decisions.forget(item: item, program: known) }
             return count
+        case .replace(let rules, let reference):
+            guard rules.count <= AccessRule.maximumCount else {
+                throw KeychainError(.param, "there are more than \(AccessRule.maximumCount) rules")
+            }
+            try decisions.replace(
+                with: rules, item(reference), for: program, asking: isAsked ? prompter : NoPrompter(), checking: check)
+            return rules.count
         }
     }
+
+    /// The decisions about an item.
+    func access(to item: AccessItem) throws(KeychainError) -> ItemAccess { try decisions.access(to: item) }
 
     /// The decisions that end with the host's process.
     var unsaved: [AccessEntry] { decisions.unsaved }
@@ -180,25 +189,6 @@ extension AuthenticationContext {
     /// The way to a permission, on which nobody is asked where the request wants nobody asked.
     private var permissionForRequest: Permission? {
         permission.map { $0.isForRequests && !prompter.canAsk ? $0.askingNobody : $0 }
-    }
-}
-
-extension AccessItem {
-    init(_ item: Item, in keychain: LocalKeychain) {
-        let account = item[.account]?.string.map { " of \($0)" } ?? ""
-        self.init(
-            key: item.reference.hexText, name: "\(item.journalName)\(account) in \(keychain.name)",
-            in: keychain.accessPlace)
-    }
-
-    /// A key of a token. A replaced key is another item.
-    fileprivate init(_ key: TokenObjectID, _ publicKey: [UInt8]?, on place: String, named name: String) {
-        let hash = publicKey.flatMap { try? Digest.hash($0, using: .sha256) }.map { Hex.encode($0) } ?? ""
-        self.init(key: "\(key) \(hash)", name: "key \(key) of \(name)", in: place)
-    }
-
-    init(_ key: TokenKeychainKey) {
-        self.init(key.object.id, key.publicKey, on: key.accessPlace, named: key.accessName)
     }
 }
 

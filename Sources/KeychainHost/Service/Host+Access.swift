@@ -33,6 +33,15 @@ extension Host {
         }
     }
 
+    public func access(
+        to item: PersistentReference, _ context: RequestContext
+    ) throws(KeychainError) -> ItemAccess {
+        let permission = try requiredPermission
+        return try visit(context, onToken: item.tokenID == nil ? false : nil) { visit throws(KeychainError) in
+            try permission.access(to: visit.session.accessItem(item))
+        }
+    }
+
     private var requiredPermission: Permission {
         get throws(KeychainError) {
             guard let permission else {
@@ -51,6 +60,7 @@ extension AccessChange {
         switch self {
         case .allow(_, let items), .deny(_, let items), .reset(_, let items?): items.contains { $0.tokenID != nil }
         case .reset(_, nil): false
+        case .replace(_, let item): item.tokenID != nil
         }
     }
 }

@@ -232,6 +232,13 @@ extension LocalKeychain {
     ) throws(KeychainError) {
         try use { opened throws(KeychainError) in try opened.change(adding: added, removing: removed) }
     }
+
+    /// Puts decisions that allow programs an item in the place of those before. Denials stay.
+    ///
+    /// - Throws: `errSecInteractionNotAllowed` while the keychain is locked, `errSecReadOnly`.
+    func replaceAllowed(of item: String, with allowed: [StoredDecision]) throws(KeychainError) {
+        try use { opened throws(KeychainError) in try opened.replaceAllowed(of: item, with: allowed) }
+    }
 }
 
 // MARK: Seals

@@ -86,18 +86,7 @@ extension KeychainConnection {
         adding added: [StoredDecision], removing removed: [StoredDecision.Subject] = []
     ) throws(KeychainError) {
         try checkWritable()
-        var seals: [[UInt8]] = []
-        switch key {
-        case .some(let key):
-            for decision in added {
-                let seal = try KeychainError.mapping { () throws(CryptoError) in
-                    try SealedBox.seal(
-                        decision.content.span, key: key, authenticating: data(of: decision.subject))
-                }
-                seals.append(seal)
-            }
-        case .none: throw Self.locked
-        }
+        let seals = try seals(of: added)
         try database.writing(isDurable: false) { () throws(KeychainError) in
             try checkKeyIsCurrent()
             try KeychainError.mapping { () throws(SQLiteError) in
@@ -111,13 +100,59 @@ extension KeychainConnection {
                         "INSERT OR REPLACE INTO access (item, use, program, seal) VALUES (?, ?, ?, ?)",
                         AccessTable.values(of: decision.subject) + [.blob(seal)])
                 }
-                guard !added.isEmpty else { return }
-                // SQLite subtracts, which does not trap on a number that somebody else has written.
-                try database.run(
-                    "DELETE FROM access WHERE id <= ? - ?",
-                    [.integer(database.lastInserted), .integer(Int64(Self.maximumDecisions))])
+                try removeOldest(after: added)
             }
         }
+    }
+
+    /// Puts decisions that allow programs an item in the place of all others about it, as a whole. Denials that a holder of the key has noted
+    /// stay, and go before a decision about the same program and use. Rows without a valid seal go: their writer could mend them later.
+    ///
+    /// - Throws: `errSecInteractionNotAllowed` while the keychain is locked, `errSecReadOnly`.
+    package func replaceAllowed(
+        of item: String, with allowed: [StoredDecision]
+    ) throws(KeychainError) {
+        try checkWritable()
+        let seals = try seals(of: allowed)
+        try database.writing { () throws(KeychainError) in
+            try checkKeyIsCurrent()
+            let denied = try decisions().filter { $0.subject.item == item && !$0.isAllowed }
+            let denialSeals = try self.seals(of: denied)
+            try KeychainError.mapping { () throws(SQLiteError) in
+                try database.run("DELETE FROM access WHERE item = ?", [.text(item)])
+                for (decision, seal) in zip(denied + allowed, denialSeals + seals) {
+                    try database.run(
+                        "INSERT OR IGNORE INTO access (item, use, program, seal) VALUES (?, ?, ?, ?)",
+                        AccessTable.values(of: decision.subject) + [.blob(seal)])
+                }
+                try removeOldest(after: denied + allowed)
+            }
+        }
+    }
+
+    private func seals(of decisions: [StoredDecision]) throws(KeychainError) -> [[UInt8]] {
+        var seals: [[UInt8]] = []
+        switch key {
+        case .some(let key):
+            for decision in decisions {
+                let seal = try KeychainError.mapping { () throws(CryptoError) in
+                    try SealedBox.seal(
+                        decision.content.span, key: key, authenticating: data(of: decision.subject))
+                }
+                seals.append(seal)
+            }
+        case .none: throw Self.locked
+        }
+        return seals
+    }
+
+    /// Removes the decisions that are too many, once others were added.
+    private func removeOldest(after added: [StoredDecision]) throws(SQLiteError) {
+        guard !added.isEmpty else { return }
+        // SQLite subtracts, which does not trap on a number that somebody else has written.
+        try database.run(
+            "DELETE FROM access WHERE id <= ? - ?",
+            [.integer(database.lastInserted), .integer(Int64(Self.maximumDecisions))])
     }
 
     /// Whether the file has a table of decisions. A file that cannot be written keeps its older layout.

@@ -16,6 +16,7 @@ import Testing
             var suite = ""
             for line in try Repository.text("Tests/\(path)").split(separator: "\n") {
                 if let name = Self.word(after: "struct ", in: line), line.contains("@Suite") { suite = name }
+                if line.hasPrefix("extension ") { suite = Self.word(after: "extension ", in: line) ?? "" }
                 if let name = Self.word(after: "func ", in: line) { functions[suite, default: []].insert(name) }
             }
         }

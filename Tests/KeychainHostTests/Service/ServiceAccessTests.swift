@@ -12,15 +12,15 @@ import Testing
 
 /// Decisions on programs, which people make ahead of uses.
 @Suite struct ServiceAccessTests {
-    private static let asking = RequestContext(questions: .byHost)
-    private static let silent = RequestContext(questions: .never)
+    static let asking = RequestContext(questions: .byHost)
+    static let silent = RequestContext(questions: .never)
 
     private let files = SharedKeychains(forSession: true)
-    private let decisions: AccessDecisions
+    let decisions: AccessDecisions
     private let other: OtherProgram
     /// The keychains, unlocked by another program.
-    private let first: ServiceStage
-    private let item: Item
+    let first: ServiceStage
+    let item: Item
 
     init() throws {
         decisions = AccessDecisions(policy: StoredAccess(in: files), denialLasts: .zero)
@@ -37,17 +37,17 @@ import Testing
     }
 
     /// The program of the test.
-    private var own: String { Executable.path(of: getpid()) }
+    var own: String { Executable.path(of: getpid()) }
 
     /// A client of the host, of this process.
-    private func client(_ route: ServiceRoute = .call, _ person: any Prompter = NoPrompter()) throws -> ServiceStage {
+    func client(_ route: ServiceRoute = .call, _ person: any Prompter = NoPrompter()) throws -> ServiceStage {
         try ServiceStage(
             route, of: first, cards: nil, files: files,
             permission: Permission(decisions, of: AskingProgram(ProcessHandle(getpid())), asking: person))
     }
 
     /// The same of a host that is started later.
-    private func later(_ person: any Prompter = NoPrompter()) throws -> ServiceStage {
+    func later(_ person: any Prompter = NoPrompter()) throws -> ServiceStage {
         let files = SharedKeychains(forSession: true)
         try files.keychain(at: first.login.path).unlock(password: .of("p"))
         return try ServiceStage(
@@ -57,7 +57,7 @@ import Testing
                 asking: person))
     }
 
-    private func read(
+    func read(
         by client: ServiceStage, _ context: RequestContext = ServiceAccessTests.silent
     ) throws -> String? {
         try client.service.secret(of: item.reference, context).map {
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    private func entries(_ client: ServiceStage) throws -> [AccessEntry] {
+    func entries(_ client: ServiceStage) throws -> [AccessEntry] {
         try client.service.accessDecisions(in: nil, Self.silent).found
     }
 
