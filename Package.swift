@@ -128,7 +128,7 @@ let package = Package(
                 "SystemCrypto", "CLinux", "Platform",
             ],
             swiftSettings: strict),
-        // The login sessions of the user, for the host.
+        // The login sessions of the user, and notifications on the desktop, for the host.
         .target(name: "LoginSessions", dependencies: ["CSystemd", "Platform"], swiftSettings: strict),
         .target(
             name: "StandardDrivers",
@@ -291,8 +291,13 @@ let package = Package(
         // A stand-in for systemd-logind, which would take over the machine.
         .executableTarget(
             name: "LogindStandIn", path: "Tests/LogindStandIn", linkerSettings: [.linkedLibrary("systemd")]),
+        // A stand-in for a desktop that shows notifications.
+        .executableTarget(
+            name: "NotificationStandIn", path: "Tests/NotificationStandIn",
+            linkerSettings: [.linkedLibrary("systemd")]),
         .testTarget(
-            name: "LoginSessionsTests", dependencies: ["LogindStandIn", "LoginSessions", "TestSupport"],
+            name: "LoginSessionsTests",
+            dependencies: ["LogindStandIn", "LoginSessions", "NotificationStandIn", "TestSupport"],
             swiftSettings: test),
         .executableTarget(
             name: "MinimalExample", dependencies: ["HostConnection"], path: "Examples/Minimal",

@@ -32,9 +32,39 @@ struct BusMessage: ~Copyable {
         unsafe systemd.pointee.bus_message_is_signal(message, interface, member) > 0
     }
 
+    // MARK: Writing
+
+    /// - Parameter string: without a zero byte, at which it would end.
     func append(_ string: String) throws(BusError) {
         let result = unsafe string.withCString {
             unsafe systemd.pointee.bus_message_append_basic(message, code("s"), $0)
+        }
+        try BusError.check(result)
+    }
+
+    func append(_ number: UInt32) throws(BusError) { try append(code("u"), number) }
+
+    func append(_ number: Int32) throws(BusError) { try append(code("i"), number) }
+
+    func append(_ number: UInt8) throws(BusError) { try append(code("y"), number) }
+
+    func append(_ flag: Bool) throws(BusError) { try append(code("b"), flag ? 1 as Int32 : 0) }
+
+    /// Writes a container.
+    ///
+    /// - Parameter contents: the types in it.
+    func append(
+        _ container: Container, _ contents: String, _ body: (borrowing BusMessage) throws(BusError) -> Void
+    ) throws(BusError) {
+        let kind = CChar(bitPattern: container.rawValue)
+        try BusError.check(unsafe systemd.pointee.bus_message_open_container(message, kind, contents))
+        try body(self)
+        try BusError.check(unsafe systemd.pointee.bus_message_close_container(message))
+    }
+
+    private func append<Value: BitwiseCopyable>(_ type: CChar, _ value: Value) throws(BusError) {
+        let result = unsafe withUnsafePointer(to: value) {
+            unsafe systemd.pointee.bus_message_append_basic(message, type, $0)
         }
         try BusError.check(result)
     }

@@ -55,13 +55,27 @@ struct MessageBus: ~Copyable {
         _ member: String, of interface: String, at path: String, on destination: String, _ arguments: [String] = [],
         patience: UInt64 = 5_000_000
     ) throws(BusError) -> BusMessage {
+        try call(member, of: interface, at: path, on: destination, patience: patience) { call throws(BusError) in
+            for argument in arguments { try call.append(argument) }
+        }
+    }
+
+    /// Calls a method, and waits for its answer.
+    ///
+    /// - Parameters:
+    ///   - patience: the microseconds in which the answer must come.
+    ///   - write: writes the arguments.
+    func call(
+        _ member: String, of interface: String, at path: String, on destination: String, patience: UInt64,
+        _ write: (borrowing BusMessage) throws(BusError) -> Void
+    ) throws(BusError) -> BusMessage {
         var created: OpaquePointer?
         try BusError.check(
             unsafe systemd.pointee.bus_message_new_method_call(
                 bus, &created, destination, path, interface, member))
         guard let created = unsafe created else { throw BusError(code: ENOMEM) }
         let call = unsafe BusMessage(created, systemd)
-        for argument in arguments { try call.append(argument) }
+        try write(call)
         var answer: OpaquePointer?
         try BusError.check(unsafe systemd.pointee.bus_call(bus, created, patience, nil, &answer))
         _ = consume call

@@ -17,6 +17,8 @@
     FUNCTION(bus_call) \
     FUNCTION(bus_message_new_method_call) \
     FUNCTION(bus_message_append_basic) \
+    FUNCTION(bus_message_open_container) \
+    FUNCTION(bus_message_close_container) \
     FUNCTION(bus_message_unref) \
     FUNCTION(bus_message_get_sender) \
     FUNCTION(bus_message_get_path) \
