@@ -41,7 +41,8 @@ struct AgentClients: Sendable {
             let prompter = DescribingPrompter(prompter(peer, variables), describe)
             let host = Host(
                 forTokensOf: ProcessKeychains(
-                    sharedCards: shared.cards, files: shared.files, drivers: StandardDrivers.all),
+                    sharedCards: shared.cards, files: shared.files, drivers: StandardDrivers.all,
+                    tellingNews: process.news(of: peer.client)),
                 prompter: prompter, touchPrompter: prompter, knownCards: shared.knownCards, in: process,
                 for: peer.client)
             return shared.host(

@@ -28,7 +28,7 @@ struct ServiceClient {
     /// - Throws: `errSecParam` for a module that is not there, or a reader's URI that cannot be read.
     func host(sharing shared: SharedState?, in process: HostProcess, trace: TraceFile?) throws(KeychainError) -> Host {
         let host = Host(
-            try keychains(shared, trace),
+            try keychains(shared, trace, process.news(of: peer.client)),
             accessGroups: options.accessGroups ?? AccessGroups(configured: variables[AccessGroups.variable]),
             trustAnchors: variables["SSL_CERT_FILE"].map { .file($0) } ?? .system, prompter: person,
             in: process, for: peer.client)
@@ -39,7 +39,9 @@ struct ServiceClient {
         options.hasMoreRights ? NoPrompter(because: KeychainError.reasonOfMoreRights) : prompter(peer, variables)
     }
 
-    private func keychains(_ shared: SharedState?, _ trace: TraceFile?) throws(KeychainError) -> ProcessKeychains {
+    private func keychains(
+        _ shared: SharedState?, _ trace: TraceFile?, _ news: TokenNews.Listener?
+    ) throws(KeychainError) -> ProcessKeychains {
         let reader = try chosenReader
         let modules = try modules
         let isNamed = if case .named = options.modules { true } else { false }
@@ -52,7 +54,7 @@ struct ServiceClient {
             readers: { () throws(CardError) in
                 guard let reader else { return try PCSCReader.all() }
                 return try reader.readers()
-            })
+            }, tellingNews: news)
     }
 
     private var chosenReader: ReaderChoice? {

@@ -49,7 +49,8 @@ func makeClients(_ shared: SharedState?, in process: HostProcess, trace: TraceFi
         let log = Log(isWanted: hello.wantsNotes)
         let host = Host(
             forTokensOf: ProcessKeychains(
-                sharedCards: shared?.cards, files: shared?.files ?? SharedKeychains(), drivers: StandardDrivers.all),
+                sharedCards: shared?.cards, files: shared?.files ?? SharedKeychains(), drivers: StandardDrivers.all,
+                tellingNews: process.news(of: peer.client)),
             prompter: promptPolicy.prompter,
             touchPrompter: promptPolicy.touchPrompter, knownCards: shared?.knownCards, in: process,
             for: peer.client, log: { line in log.write(line) })
@@ -120,7 +121,8 @@ func serveSession(_ socket: (_ runtime: String) -> Int32) {
     // A service manager keeps what its services write; elsewhere the journal is in memory alone.
     let journal = managed == nil ? Journal() : Journal { line in writeError(line) }
     let process = HostProcess(
-        serving: { clients.programs }, sharing: shared.cards, shared.files, journal: journal)
+        serving: { clients.programs }, sharing: shared.cards, shared.files, journal: journal,
+        notices: DesktopNotices.ofSession)
     let make = makeClients(shared, in: process)
     let agents = AgentClients(sharing: shared, in: process, insertion: watch.insertion) { line in
         if managed != nil { writeError(line) }

@@ -28,7 +28,7 @@ extension CardPlace {
     ) throws(KeychainError) -> Secret {
         let touch = key.item.tokenTraits?.touchUse ?? .unknown
         let notice: OperationNotice = { [name, touchPrompter] in
-            let notice = TouchNotice(touch, of: name, touchPrompter)
+            let notice = TouchNotice(touch, of: name, touchPrompter, authentication.notices)
             return { notice.end() }
         }
         if key.item.tokenTraits?.pinUse == .never, authentication.permission != nil {

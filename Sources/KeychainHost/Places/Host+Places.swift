@@ -62,6 +62,7 @@ extension Host {
         try run(context) { _ throws(KeychainError) in
             var outcome = try placeTable.place(at: place).items(selection)
             outcome.found.removeAll { !accessGroups.allow($0) }
+            notices?.look(at: outcome.found)
             return outcome
         }
     }

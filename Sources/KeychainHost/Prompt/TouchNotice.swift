@@ -13,26 +13,37 @@ struct TouchNotice: Sendable {
     /// The time that a card takes for an operation that needs no touch.
     private static let timeOfOperation: Duration = .seconds(1)
 
-    private let number: UInt64?
+    private let numbers: [UInt64]
 
     /// - Parameters:
     ///   - touch: whether the key waits for a touch.
     ///   - card: its label or its reader.
     ///   - prompter: shows the message to the person.
-    init(_ touch: TokenTraits.TouchUse, of card: String, _ prompter: any Prompter) {
+    ///   - notices: shows it at the desktop as well; nil for no desktop.
+    init(
+        _ touch: TokenTraits.TouchUse, of card: String, _ prompter: any Prompter, _ notices: ClientNotices? = nil
+    ) {
         guard touch != .never, !(prompter is NoPrompter) else {
-            number = nil
+            numbers = []
             return
         }
         let (delay, message) =
             touch == .expected
             ? (TouchNotice.timeOfRefusal, "Touch the card now: '\(card)' waits for it.")
             : (TouchNotice.timeOfOperation, "Touch the card now if it blinks: '\(card)' has not answered yet.")
-        number = DelayedActions.shared.begin(after: delay) { prompter.show(message) }
+        // A prompter's program may take its time to show the message.
+        var numbers = [DelayedActions.shared.begin(after: delay) { prompter.show(message) }]
+        if let notices {
+            numbers.append(
+                DelayedActions.shared.begin(after: delay) {
+                    notices.showTouch(of: card, isCertain: touch == .expected)
+                })
+        }
+        self.numbers = numbers
     }
 
     /// Ends the wait: the card has answered.
     func end() {
-        if let number { DelayedActions.shared.end(number) }
+        for number in numbers { DelayedActions.shared.end(number) }
     }
 }

@@ -121,12 +121,16 @@ private struct PagedSearch {
 extension KeychainSession {
     /// The items that a query finds, and the gaps for keychains and cards that are not there.
     func items(matching query: Query) throws(KeychainError) -> Outcome<[Item]> {
-        withGaps(try searchList(for: query).items(matching: query, for: client), of: query)
+        let outcome = try searchList(for: query).items(matching: query, for: client)
+        authentication.notices?.look(at: outcome.found)
+        return withGaps(outcome, of: query)
     }
 
     /// The identities that a query finds, with the same gaps.
     func identities(matching query: Query) throws(KeychainError) -> Outcome<[Identity]> {
-        withGaps(try searchList(for: query).identities(matching: query, for: client), of: query)
+        let outcome = try searchList(for: query).identities(matching: query, for: client)
+        authentication.notices?.look(at: outcome.found.map(\.certificate))
+        return withGaps(outcome, of: query)
     }
 
     private func withGaps<Element>(_ outcome: Outcome<[Element]>, of query: Query) -> Outcome<[Element]> {

@@ -27,6 +27,8 @@ public final class Host: KeychainService {
     let process: HostProcess
     /// The journal of the process, for this client's uses of keys, passwords and logins.
     let journal: ClientJournal
+    /// The notices at the desktop about what this client does; nil for none.
+    let notices: ClientNotices?
 
     /// - Parameters:
     ///   - accessGroups: the groups that are open to the client.
@@ -83,6 +85,7 @@ public final class Host: KeychainService {
         self.keychains = keychains
         self.process = process
         journal = ClientJournal(process.journal, of: program ?? .ofThisProcess)
+        notices = process.notices(of: program ?? .ofThisProcess)
         self.client = client
         self.prompter = prompter
         (clientPrompter, permission) = (NoPrompter(), nil)
@@ -104,7 +107,7 @@ public final class Host: KeychainService {
         self.permission = permission
         (requests, contexts, subscriptions) = (host.requests, host.contexts, host.subscriptions)
         (placeTable, watchReaders) = (host.placeTable, host.watchReaders)
-        (process, journal) = (host.process, host.journal)
+        (process, journal, notices) = (host.process, host.journal, host.notices)
     }
 
     /// The host for requests whose client asks this person. All else is shared with this host.
@@ -187,7 +190,7 @@ public final class Host: KeychainService {
         return kept.asking(
             TicketPrompter(ticket: ticket, prompter: prompter, journal: journal),
             lastTry: context.mayUseLastTry ? .spend : .keep
-        ).during(ticket, for: permission?.during(ticket, for: context.purpose, journal))
+        ).during(ticket, for: permission?.during(ticket, for: context.purpose, journal), notices)
     }
 
     public func usableCredentials(_ context: RequestContext) throws(KeychainError) -> [CredentialKind] {

@@ -1,9 +1,12 @@
 internal import Glibc
 package import HostAPI
+package import TokenKit
 
 /// The process of a host, which the hosts of all its clients share.
 package final class HostProcess: Sendable {
     package let journal: Journal
+    /// The notices at the desktop; nil for none.
+    private let notices: DesktopNotices?
     private let clients: @Sendable () -> [HostStatus.Client]
     private let cards: SharedCards?
     private let files: SharedKeychains?
@@ -14,13 +17,23 @@ package final class HostProcess: Sendable {
     ///   - cards: the cards that the process's clients share; nil for a process of one client.
     ///   - files: the keychain files that they share.
     ///   - journal: the uses of keys by all clients.
+    ///   - notices: the notices at the desktop; nil for none.
     package init(
         serving clients: @escaping @Sendable () -> [HostStatus.Client] = { [] }, sharing cards: SharedCards? = nil,
-        _ files: SharedKeychains? = nil, journal: Journal = Journal()
+        _ files: SharedKeychains? = nil, journal: Journal = Journal(), notices: DesktopNotices? = nil
     ) {
         self.clients = clients
         (self.cards, self.files) = (cards, files)
         self.journal = journal
+        self.notices = notices
+    }
+
+    func notices(of client: HostStatus.Client) -> ClientNotices? { notices.map { ClientNotices($0, of: client) } }
+
+    /// The listener to the news of the cards that a client uses; nil without notices at the desktop.
+    package func news(of client: HostStatus.Client) -> TokenNews.Listener? {
+        guard let notices = notices(of: client) else { return nil }
+        return { news, reader in notices.tell(news, reader) }
     }
 
     var status: HostStatus {

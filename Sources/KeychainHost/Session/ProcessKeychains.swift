@@ -27,6 +27,7 @@ public final class ProcessKeychains: Sendable {
     private let readers: @Sendable () throws(CardError) -> [any CardReader]
     private let trace: (any CardTrace)?
     private let waitsOnce: Bool
+    private let tellNews: TokenNews.Listener?
     /// The cards that clients of the host have in common; nil where this client has its own.
     private let sharedCards: SharedCards?
     /// The open files, which the clients of a session's host have in common.
@@ -54,6 +55,7 @@ public final class ProcessKeychains: Sendable {
     ///   - leftOutModules: the modules that the configuration leaves out, each with the reason as a sentence.
     ///   - includesToken: whether a token of a module is used.
     ///   - readers: the readers to look for cards in.
+    ///   - tellNews: told of cards what the person at the machine should know.
     public init(
         _ preferences: KeychainPreferences = KeychainPreferences(), recalls: Bool = true,
         trace: (any CardTrace)? = nil, waitsOnce: Bool = false, sharedCards: SharedCards? = nil,
@@ -64,7 +66,8 @@ public final class ProcessKeychains: Sendable {
         includesToken: @escaping @Sendable (TokenKeychain) -> Bool = { _ in true },
         readers: @escaping @Sendable () throws(CardError) -> [any CardReader] = { () throws(CardError) in
             try PCSCReader.all()
-        }
+        },
+        tellingNews tellNews: TokenNews.Listener? = nil
     ) {
         self.preferences = preferences
         self.modules = modules
@@ -73,6 +76,7 @@ public final class ProcessKeychains: Sendable {
         self.readers = readers
         self.trace = trace
         self.waitsOnce = waitsOnce
+        self.tellNews = tellNews
         self.files = files
         self.sharedCards = recalls && trace == nil ? sharedCards : nil
         allDrivers = drivers(
@@ -220,14 +224,16 @@ public final class ProcessKeychains: Sendable {
             tellingOfBlockedPINs: { [preferences] reader in
                 EventInbox.post(KeychainEvent(.pinBlocked, location: reader, process: getpid()))
                 preferences.signals.tellOfBlockedPIN(in: reader)
-            })
+            }, tellingNews: tellNews)
     }
 
     /// The client's slot for a reader, with the card and the PIN that it shares with others.
     private func ownSlot(of reader: any CardReader) -> TokenSlot {
         guard let sharedCards else { return slot(of: reader) }
         let place = SharedCards.Place(reader: reader.name, drivers: drivers.map(\.name))
-        return sharedCards.slot(at: place, waitsOnce: waitsOnce) { slot(of: reader, keepingPIN: true) }
+        return sharedCards.slot(at: place, waitsOnce: waitsOnce, tellingNews: tellNews) {
+            slot(of: reader, keepingPIN: true)
+        }
     }
 
     /// The reader of a name, whether or not it is among those to look for cards in.

@@ -24,15 +24,20 @@ public final class SharedCards: Sendable {
 
     /// A client's slot for a reader.
     ///
-    /// - Parameter make: makes the first slot for the reader.
-    func slot(at place: Place, waitsOnce: Bool, _ make: () -> TokenSlot) -> TokenSlot {
+    /// - Parameters:
+    ///   - tellNews: told of the card what the person at the machine should know, for this client's calls.
+    ///   - make: makes the first slot for the reader.
+    func slot(
+        at place: Place, waitsOnce: Bool, tellingNews tellNews: TokenNews.Listener?, _ make: () -> TokenSlot
+    ) -> TokenSlot {
         let first = slots.withLock { slots in
             if let slot = slots[place] { return slot }
             let slot = make()
             slots[place] = slot
             return slot
         }
-        return TokenSlot(sharing: first, waitsOnce: waitsOnce, askingForPermission: asksForPermission)
+        return TokenSlot(
+            sharing: first, waitsOnce: waitsOnce, askingForPermission: asksForPermission, tellingNews: tellNews)
     }
 
     /// Whether the PIN of a card counts. Does not wait.

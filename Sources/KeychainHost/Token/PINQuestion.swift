@@ -130,6 +130,10 @@ struct PINQuestion {
         if error.triesLeft == 0, error.status != nil, !slot.tellsOfBlockedPINs {
             EventInbox.post(KeychainEvent(.pinBlocked, location: slot.name))
         }
+        // A card's slot tells of it by itself, and a module's token does not.
+        if error.code == .pinIncorrect, let triesLeft = error.triesLeft, triesLeft <= 1, !slot.tellsOfBlockedPINs {
+            authentication.notices?.tell(.refusedPIN(kind, triesLeft: triesLeft), slot.name)
+        }
         switch error.code {
         case .pinIncorrect, .pinFormat, .pinKnownIncorrect: break
         case .pinPadFailed where authentication.prompter.canAsk:

@@ -83,7 +83,7 @@ struct TokenKeychainKey: TokenObjectKey {
             try authentication.requirePermission(
                 toPerformWithoutPIN: operation, on: accessPlace, named: accessName)
         }
-        let touch = self.touch(authentication.prompter)
+        let touch = self.touch(authentication)
         if let result = try performUnasked(operation, touch, authentication) { return result }
         return try authentication.inTurn(of: slot) { hasWaited throws(KeychainError) in
             if hasWaited, let result = try performUnasked(operation, touch, authentication) { return result }
@@ -167,10 +167,10 @@ extension TokenKeychainKey {
             authentication: authentication)
     }
 
-    private func touch(_ prompter: any Prompter) -> OperationNotice {
+    private func touch(_ authentication: AuthenticationContext) -> OperationNotice {
         let name = slot.knownLabel(at: insertion) ?? slot.name
         return { [touch = TokenTraits.TouchUse(key.touchPolicy)] in
-            let notice = TouchNotice(touch, of: name, prompter)
+            let notice = TouchNotice(touch, of: name, authentication.prompter, authentication.notices)
             return { notice.end() }
         }
     }

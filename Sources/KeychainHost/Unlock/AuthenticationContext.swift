@@ -19,6 +19,9 @@ public struct AuthenticationContext: Sendable {
     /// The way to a person's permission for keys whose PIN another client has given; nil where none is wanted.
     private(set) var permission: Permission?
 
+    /// The notices at the desktop about what the client does; nil for none.
+    private(set) var notices: ClientNotices?
+
     /// Throws once the request is over, for waits during it.
     private(set) var check: @Sendable () throws(KeychainError) -> Void = { () throws(KeychainError) in }
 
@@ -101,13 +104,16 @@ public struct AuthenticationContext: Sendable {
         var context = AuthenticationContext(
             prompter: prompter, lastTry: lastTry, lookForCards: lookForCards, credentials: credentials)
         (context.remembersPresence, context.permission, context.check) = (remembersPresence, permission, check)
+        context.notices = notices
         return context
     }
 
     /// The context of a request.
-    func during(_ ticket: RequestTicket, for permission: Permission?) -> AuthenticationContext {
+    func during(
+        _ ticket: RequestTicket, for permission: Permission?, _ notices: ClientNotices?
+    ) -> AuthenticationContext {
         var context = self
-        context.permission = permission
+        (context.permission, context.notices) = (permission, notices)
         context.check = { () throws(KeychainError) in try ticket.check() }
         return context
     }

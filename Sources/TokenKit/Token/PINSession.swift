@@ -62,6 +62,9 @@ public struct PINSession: Sendable {
     private var right: [PINKind: [UInt8]] = [:]
     private var rejected: RejectedPINs?
 
+    /// The kind of the value that was sent last.
+    private(set) var lastSent = PINKind.pin
+
     /// The fingerprint of the PIN that the card accepted with the last command that was sent here.
     private var lastCommand: [UInt8]?
 
@@ -141,6 +144,7 @@ public struct PINSession: Sendable {
     /// Notes that a value is being sent. The remaining tries are unknown until the card has answered.
     public mutating func sending(_ kind: PINKind) {
         tries[kind] = .unknown
+        lastSent = kind
         lastCommand = nil
         if kind == .pin { wasPresented = false }
     }

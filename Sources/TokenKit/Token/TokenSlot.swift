@@ -24,6 +24,7 @@ public final class TokenSlot: Sendable {
     private let drivers: [any TokenDriver]
     private let trace: (any CardTrace)?
     private let tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)?
+    private let tellNews: TokenNews.Listener?
     /// The limits of the time for which a PIN that is presented now stays valid.
     let pinLimits: @Sendable () -> PINLimits
     let now: @Sendable () -> ContinuousClock.Instant
@@ -75,15 +76,17 @@ public final class TokenSlot: Sendable {
     ///   - waitsOnce: whether a card that was held by another program, or silent, for a whole wait is not waited for again. A
     ///     command asks for the card in several places.
     ///   - tellOfBlockedPIN: called when the last try of a PIN was lost here.
+    ///   - tellNews: told of the card what the person at the machine should know.
     public convenience init(
         reader: any CardReader, drivers: [any TokenDriver], trace: (any CardTrace)? = nil, waitsOnce: Bool = false,
         keepingPIN keepsPIN: Bool = false, endingPINsAfter pinLimits: @escaping @Sendable () -> PINLimits = { .none },
-        tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil
+        tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil,
+        tellingNews tellNews: TokenNews.Listener? = nil
     ) {
         self.init(
             CryptokiSlotName(reader: reader.name), reader: reader, drivers: drivers, trace: trace,
             waitsOnce: waitsOnce, keepingPIN: keepsPIN, endingPINsAfter: pinLimits,
-            tellingOfBlockedPINs: tellOfBlockedPIN)
+            tellingOfBlockedPINs: tellOfBlockedPIN, tellingNews: tellNews)
     }
 
     /// Makes a slot with another name in PKCS #11 than that of its reader.
@@ -92,13 +95,15 @@ public final class TokenSlot: Sendable {
         trace: (any CardTrace)? = nil, waitsOnce: Bool = false, keepingPIN keepsPIN: Bool = false,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
         endingPINsAfter pinLimits: @escaping @Sendable () -> PINLimits = { .none },
-        tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil
+        tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil,
+        tellingNews tellNews: TokenNews.Listener? = nil
     ) {
         self.cryptokiName = cryptokiName
         self.reader = reader
         self.pinLimits = pinLimits
         self.now = now
         self.tellOfBlockedPIN = tellOfBlockedPIN
+        self.tellNews = tellNews
         self.drivers = drivers
         self.trace = trace
         self.waitsOnce = waitsOnce
@@ -110,13 +115,18 @@ public final class TokenSlot: Sendable {
     }
 
     /// Makes the slot of another client, which has the card and its PIN in common with an existing slot.
-    package init(sharing other: TokenSlot, waitsOnce: Bool = false, askingForPermission asksForPermission: Bool = true)
-    {
+    ///
+    /// - Parameter tellNews: told of the card what the person at the machine should know, for this client's calls.
+    package init(
+        sharing other: TokenSlot, waitsOnce: Bool = false, askingForPermission asksForPermission: Bool = true,
+        tellingNews tellNews: TokenNews.Listener? = nil
+    ) {
         (cryptokiName, reader, drivers, trace) = (other.cryptokiName, other.reader, other.drivers, other.trace)
         (pinLimits, now, tellOfBlockedPIN) = (other.pinLimits, other.now, other.tellOfBlockedPIN)
         (keepsPIN, shared) = (other.keepsPIN, other.shared)
         self.asksForPermission = asksForPermission
         self.waitsOnce = waitsOnce
+        self.tellNews = tellNews
         client = shared.newClient()
     }
 
@@ -265,11 +275,13 @@ public final class TokenSlot: Sendable {
                 state.heldSince = nil
                 return result
             } catch {
+                let kindOfPIN = state.pins.lastSent
                 state.heldSince = error.code == .card(.inUse) ? state.heldSince ?? wait.start : nil
                 if error.code == .card(.serviceUnavailable), state.connection != nil { state.hasLostService = true }
                 if TokenSlot.endsConnection(error) { TokenSlot.drop(&state) }
                 if waitsOnce, isWaitInVain(error, since: beginning) { givenUp.withLock { $0 = error } }
                 if error.hasBlockedPIN { tellOfBlockedPIN?(name) }
+                if let news = TokenNews(error, sending: kindOfPIN) { tellNews?(news, name) }
                 throw isRepetition && error.code == .card(.noCard) ? takenOut : error
             }
         }
@@ -348,6 +360,7 @@ public final class TokenSlot: Sendable {
         }
         let refusal = TokenError(.unrecognized, "no driver knows the card in '\(name)' (answer to reset \(atr))")
         state.refusal = refusal
+        tellNews?(.unusable(refusal), name)
         throw refusal
     }
 
@@ -382,11 +395,4 @@ public final class TokenSlot: Sendable {
 
     private static let exchanged = TokenError(
         .card(.removed), "the card has been taken out since it was listed (put it back and ask again)")
-}
-
-extension TokenError {
-    /// Whether the card itself has just reported that no try is left.
-    fileprivate var hasBlockedPIN: Bool {
-        (code == .pinIncorrect || code == .pinBlocked) && triesLeft == 0 && status != nil
-    }
 }

@@ -1,0 +1,27 @@
+/// A message for the person at the machine, whichever window is in front.
+package struct DesktopNotice: Sendable, Hashable {
+    package enum Kind: Sendable {
+        /// Something waits for the person now. The message is worth nothing once that is over.
+        case wait
+        case warning
+    }
+
+    /// A notice replaces the former one of its topic.
+    package let topic: String
+    package let kind: Kind
+    /// One line.
+    package let title: String
+    /// Plain text, in which each name from a card or a program is bounded and has no line feed.
+    package let text: String
+}
+
+/// The way to the desktop.
+package protocol DesktopNotifier: Sendable {
+    /// Shows a notice. Does not wait.
+    ///
+    /// - Returns: the number by which to close it.
+    func show(_ notice: DesktopNotice) -> UInt64
+
+    /// Takes a notice away, unless another one has replaced it. Does not wait.
+    func close(_ number: UInt64)
+}
