@@ -44,6 +44,8 @@ package enum ProgramID: Hashable, Sendable {
     case digest([UInt8])
     /// The same in another view of the file system, where a program's libraries may be anything.
     case contained(ProgramContainer, digest: [UInt8])
+    /// Another machine in the place of a program, for which one of this machine asks, by a text that tells it from others.
+    case machine(String)
 }
 
 /// The facts about the program of a process, as the kernel tells them. Those for people may be chosen by the program: its name, its path
@@ -129,6 +131,8 @@ package struct ProgramIdentity: Sendable {
     private func isUnchanged(_ file: borrowing OpenExecutable, _ digest: Digester) -> Bool {
         switch id {
         case nil, .path: true
+        // No process is a machine.
+        case .machine: false
         case .digest(let known), .contained(_, digest: let known): file.state == state || digest(file) == known
         }
     }

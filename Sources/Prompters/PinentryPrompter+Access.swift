@@ -13,7 +13,7 @@ extension PinentryPrompter {
         let seconds = max(1, question.patience.components.seconds)
         let first = try limited.ask(
             question.lines, yes: question.requester == nil ? "Allow _once" : "_Allow",
-            third: question.offersAlways ? "_Always allow" : nil, no: "_Deny", seconds)
+            third: question.offersAlways ? PinentryPrompter.always(question) : nil, no: "_Deny", seconds)
         switch first.answer {
         case .yes where first.hasThird || !question.offersAlways: return .allowOnce
         case .yes: return try limited.confirmsAlways(question, no: "Only _once", seconds) ? .allowAlways : .allowOnce
@@ -21,6 +21,10 @@ extension PinentryPrompter {
             return try limited.confirmsAlways(question, no: "_Deny", seconds) ? .allowAlways : .deny
         case .third, .no: return .deny
         }
+    }
+
+    private static func always(_ question: AccessQuestion) -> String {
+        question.machine == nil ? "_Always allow" : "_Always for this machine"
     }
 
     private enum Answer {
@@ -34,8 +38,8 @@ extension PinentryPrompter {
 
     private func confirmsAlways(_ question: AccessQuestion, no: String, _ seconds: Int64) throws(KeychainError) -> Bool
     {
-        let lines = ["Always allow it to \(question.use.words), without a question?"] + question.lines.dropFirst()
-        return try ask(lines, yes: "_Always allow", third: nil, no: no, seconds).answer == .yes
+        let lines = [question.questionOfAlways] + question.lines.dropFirst()
+        return try ask(lines, yes: PinentryPrompter.always(question), third: nil, no: no, seconds).answer == .yes
     }
 
     /// The underscore of a button is before the letter of its key. pinentry-tty takes the first letter without one, also where two buttons

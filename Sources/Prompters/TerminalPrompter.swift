@@ -49,9 +49,10 @@ public struct TerminalPrompter: Prompter {
         guard let terminal = terminal() else { throw KeychainError(.notAvailable, "there is no terminal") }
         for line in question.lines { terminal.writeLine(line) }
         terminal.discardTyped()
+        let always = question.machine == nil ? "always (a)" : "always for this machine (a)"
         let answers =
             question.offersAlways
-            ? "Allow once (o), always (a)" : question.requester == nil ? "Allow once (o)" : "Allow (a)"
+            ? "Allow once (o), \(always)" : question.requester == nil ? "Allow once (o)" : "Allow (a)"
         terminal.write("\(answers), or deny (d)? ")
         let patience = ContinuousClock.now + question.patience
         switch terminal.readLine(until: end.limited(to: patience)).lowercased() {

@@ -75,6 +75,19 @@ import Testing
         #expect(short.utf8.reduce(0) { $0 + ($1 == UInt8(ascii: "%") ? 3 : 1) } <= 40)
     }
 
+    @Test func aMachineIsNamedInALineOfItsOwn() {
+        let question = AccessQuestion(
+            .sign, of: "key", by: .init(name: "ssh", path: "/usr/bin/ssh"), for: "log in", from: "build7\nKey: other")
+        #expect(
+            question.lines == [
+                "Another machine wants to sign with a key.", "To: log in", "From: build7\u{FFFD}Key: other", "Key: key",
+                "Program: ssh", "File: /usr/bin/ssh",
+            ])
+        #expect(question.questionOfAlways == "Always allow this machine to sign with a key, without a question?")
+        #expect(AccessQuestion.showsWhole(machine: String(repeating: "é", count: 100)))
+        #expect(!AccessQuestion.showsWhole(machine: String(repeating: "é", count: 101)))
+    }
+
     // MARK: Who is not asked
 
     private struct Agreeing: Prompter {

@@ -55,6 +55,17 @@ import Testing
             ])
     }
 
+    @Test func theButtonsOfAMachineSayThatItIsMeant() throws {
+        let fake = try FakePinentry(["CONFIRM": Self.declined])
+        let question = AccessQuestion(.sign, of: "key", by: .init(name: "ssh"), for: "log in", from: "build7")
+        #expect(try fake.prompter.decide(question) == .deny)
+        #expect(fake.commands.contains("SETNOTOK _Always for this machine"))
+        #expect(
+            fake.commands.contains(
+                "SETDESC Always allow this machine to sign with a key, without a question?%0ATo: log in%0AFrom: build7%0AKey: key%0AProgram: ssh"
+            ))
+    }
+
     private static let twoButtons = [
         ["SETNOTOK": "echo 'ERR 83886355 unknown command'"], ["GETINFO": "echo 'D gnome3'; echo OK"],
     ]

@@ -47,6 +47,10 @@ import Testing
         #expect(words(commit) == "sign a git commit or tag with ssh (namespace 'git')")
         #expect(words(commit, binds.value, known: line("build7")).hasSuffix(", forwarded from build7"))
         #expect(words(commit, binds.value).hasSuffix(", forwarded from host \(description)"))
+        let shop = try PrivateKey.generate(.ecP256)
+        #expect(try binds.bind(Samples.bind(shop, session: [2], isForwarding: true)))
+        let last = "host ECDSA \(SSHPublicKey.fingerprint(of: try shop.publicKey.openSSH()))"
+        #expect(words(commit, binds.value, known: line("build7")).hasSuffix(", forwarded from \(last), over build7"))
         let failed = ConnectionBinds()
         var content = try Samples.bind(key, session: [1], isForwarding: true)
         content[content.count - 3] ^= 1
@@ -92,5 +96,30 @@ import Testing
                 "Allow one use of a key with ssh?", "To: log in with ssh as 'git' at build7 (\(description))",
                 "From: build7", #"Key: card\0ATo: nothing"#, "Program: ssh", #"File: /usr/bin/ssh\1B"#,
             ])
+        let lines = question.ofMachine(offersAlways: true).lines
+        #expect(lines[0] == "Another machine wants to sign with a key.")
+        #expect(lines.dropFirst() == question.lines.dropFirst())
+    }
+
+    /// A person who cannot see all machines on the way allows them nothing for later.
+    @Test func nothingIsOfferedForLaterAboutAMachineThatIsNotShown() throws {
+        let client = AgentClient(
+            named: "ssh", at: "/ssh", process: 1, { _ in Samples.emptyHost() }, asking: { NoPrompter() })
+        func offersAlways(_ binds: ConnectionBinds, known: String = "") -> Bool {
+            let purpose = Purpose(of: .other, binds.value, KnownHosts(Array(known.utf8)))
+            let question = UseQuestion(purpose: purpose, key: "key", client: client)
+            #expect(!question.ofMachine(offersAlways: false).offersAlways)
+            return question.ofMachine(offersAlways: true).offersAlways
+        }
+        let way = ConnectionBinds()
+        for number in 1...2 as ClosedRange<UInt8> {
+            #expect(try way.bind(Samples.bind(key, session: [number], isForwarding: true)))
+            #expect(offersAlways(way))
+        }
+        for number in 3...16 as ClosedRange<UInt8> {
+            #expect(try way.bind(Samples.bind(key, session: [number], isForwarding: true)))
+        }
+        #expect(!offersAlways(way))
+        #expect(offersAlways(way, known: line("b")))
     }
 }

@@ -91,6 +91,30 @@ import Testing
         #expect(try !binds.bind(Samples.bind(shop, session: [UInt8](repeating: 0, count: 129))))
     }
 
+    /// Each machine on the way can send requests in the name of the last one.
+    @Test func theOriginOfRequestsIsAllMachinesOnTheWay() throws {
+        let binds = ConnectionBinds()
+        #expect(binds.value.originID == nil)
+        #expect(try binds.bind(Samples.bind(build, session: [1], isForwarding: true)))
+        let first = SSHPublicKey.fingerprint(of: buildKey)
+        #expect(binds.value.originID == first)
+        #expect(try binds.bind(Samples.bind(shop, session: [2], isForwarding: true)))
+        #expect(binds.value.originID == "\(first) \(SSHPublicKey.fingerprint(of: shopKey))")
+        #expect(!binds.bind([1]))
+        #expect(binds.value.originID == nil)
+        let direct = ConnectionBinds()
+        #expect(try direct.bind(Samples.bind(shop, session: [2])))
+        #expect(direct.value.originID == nil)
+        #expect(try !direct.bind(Samples.bind(build, session: [1], isForwarding: true)))
+        #expect(direct.value.isForwarded && direct.value.originID == nil)
+        // The machine stays the same with a certificate; a login at the end of the way is no part of it.
+        let certified = ConnectionBinds()
+        let certificate = try Samples.certificate(of: build, by: shop, principals: ["build7"])
+        #expect(try certified.bind(Samples.bind(build, certificate: certificate, session: [1], isForwarding: true)))
+        #expect(try certified.bind(Samples.bind(shop, session: [2])))
+        #expect(certified.value.originID == first)
+    }
+
     @Test func anAttemptToForwardCountsWithoutAProof() throws {
         let binds = ConnectionBinds()
         var content = try Samples.bind(build, session: [1], isForwarding: true)

@@ -45,6 +45,8 @@ public struct AccessQuestion: Sendable, Hashable {
     /// The program that wants all uses to be allowed from now on, also for another program; nil for a single use, which the program itself
     /// is about to make.
     public let requester: String?
+    /// The machine that uses the item through the program, which forwards an SSH agent to it; nil for the program itself.
+    public let machine: String?
     /// The time for an answer; no answer is a denial.
     public let patience: Duration
 
@@ -52,11 +54,12 @@ public struct AccessQuestion: Sendable, Hashable {
 
     public init(
         _ use: Use, of item: String, by program: Program, for purpose: String? = nil, offersAlways: Bool = true,
-        hasChanged: Bool = false, requestedBy requester: String? = nil, patience: Duration = standardPatience
+        hasChanged: Bool = false, requestedBy requester: String? = nil, from machine: String? = nil,
+        patience: Duration = standardPatience
     ) {
         (self.program, self.use, self.item, self.purpose) = (program, use, item, purpose)
         (self.offersAlways, self.hasChanged, self.patience) = (offersAlways, hasChanged, patience)
-        self.requester = requester
+        (self.requester, self.machine) = (requester, machine)
     }
 }
 
@@ -75,6 +78,7 @@ extension AccessQuestion {
     /// The first line has no text of the program or the item: Qt takes a text for HTML whose first line has a tag. Every other text has a
     /// line of its own, without line breaks and of limited length, so that none can look like another line or push one out of sight.
     package var lines: [String] {
+        if let machine { return ["Another machine wants to \(use.words)."] + lines(from: machine) }
         let lines: [(String, String?, length: Int)] = [
             ("Item", item, 90), ("Program", program.name, 60), ("File", program.path, 150),
             ("Script, as the program says", program.script, 90), ("Runs in", program.container, 60),
@@ -90,6 +94,34 @@ extension AccessQuestion {
             + lines.compactMap { label, text, length in
                 text.map { "\(label): \(AccessQuestion.shortened($0, to: length))" }
             }
+    }
+
+    /// The lines behind the first one where the purpose is what the data say that are signed.
+    ///
+    /// - Parameter machine: the machine that sends the request; nil for the program itself.
+    package func lines(from machine: String?) -> [String] {
+        let lines: [(String, String?, length: Int)] = [
+            ("To", purpose, 250), ("From", machine, AccessQuestion.machineLength), ("Key", item, 120),
+            ("Program", program.name, 60),
+            ("File", program.path, 150),
+        ]
+        return lines.compactMap { label, text, length in
+            text.map { "\(label): \(AccessQuestion.shortened($0, to: length))" }
+        }
+    }
+
+    private static let machineLength = 200
+
+    /// Whether the question has all of a machine's name.
+    package static func showsWhole(machine: String) -> Bool {
+        shortened(machine, to: machineLength) == shortened(machine, to: .max)
+    }
+
+    /// The question before an answer that holds from now on, for the first line of a window.
+    package var questionOfAlways: String {
+        machine == nil
+            ? "Always allow it to \(use.words), without a question?"
+            : "Always allow this machine to \(use.words), without a question?"
     }
 
     /// A text in one line, with single spaces, of at most so many bytes as pinentry gets them. A long one loses its middle.

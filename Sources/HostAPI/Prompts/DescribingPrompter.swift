@@ -22,8 +22,10 @@ package struct DescribingPrompter: ForwardingPrompter {
     package func tellOfPINPad(_ request: PromptRequest) { prompter.tellOfPINPad(described(request)) }
 
     package func decide(_ question: AccessQuestion) throws(KeychainError) -> AccessDecision {
-        // The program that has something allowed for later has no purpose by itself.
-        guard question.requester == nil, let purpose = describe() else { return try prompter.decide(question) }
+        // What a program has allowed for later has no purpose yet, and a question about a machine has its own.
+        guard question.requester == nil, question.machine == nil, let purpose = describe() else {
+            return try prompter.decide(question)
+        }
         return try prompter.decide(
             AccessQuestion(
                 question.use, of: question.item, by: question.program, for: purpose,

@@ -13,6 +13,23 @@ package protocol InProcessHost: KeychainService {
         of key: PersistentReference, in place: String, for use: AccessQuestion.Use, _ context: RequestContext
     ) throws(KeychainError) -> Secret
 
+    /// Whether a person has allowed another machine all signatures with a key.
+    ///
+    /// - Parameter machine: its ``RemoteMachine/id``.
+    /// - Throws: as ``allowAlwaysSigning(with:in:from:)``.
+    func mayAlwaysSign(
+        with key: PersistentReference, in place: String, from machine: String
+    ) throws(KeychainError) -> Bool
+
+    /// Notes that a person has allowed another machine all signatures with a key: in the key's keychain, or for one of a card for as long as
+    /// the host's process runs.
+    ///
+    /// - Throws: `errSecInteractionNotAllowed` for a key of a locked keychain, `errSecParam` for one of a keychain without a password;
+    ///   `errSecItemNotFound`.
+    func allowAlwaysSigning(
+        with key: PersistentReference, in place: String, from machine: RemoteMachine
+    ) throws(KeychainError)
+
     /// The state of a place, which stays current for as long as the client lives.
     ///
     /// - Throws: `errSecNoSuchKeychain`.

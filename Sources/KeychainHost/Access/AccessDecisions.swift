@@ -10,7 +10,7 @@ internal import TokenKit
 ///
 /// It asks a person where there is no decision yet. No lock is held meanwhile, and no card may be.
 package final class AccessDecisions: Sendable {
-    private let policy: any AccessPolicy
+    let policy: any AccessPolicy
     /// The administrator's rules, as they are now; nil where there are none that can be read.
     private let rules: @Sendable () -> AccessRules?
     private let patience: Duration

@@ -169,11 +169,16 @@ package final class RememberedAccess: AccessPolicy {
 }
 
 extension AccessQuestion.Use {
-    /// The decision for a use among those that `found` knows of the program and of any, for the use and for all.
+    /// The decision for a use among those that `found` knows of the program and of any, for the use and for all. Those about any program are
+    /// not about machines.
     fileprivate static func decision(
         _ use: Self, _ program: ProgramID?, _ found: (ProgramID?, Self?) -> Bool?
     ) -> Bool? {
-        let programs = program.map { [$0, nil] } ?? [nil]
+        let programs: [ProgramID?] =
+            switch program {
+            case nil, .machine: [program]
+            default: [program, nil]
+            }
         let decisions = programs.flatMap { program in [use, nil].compactMap { found(program, $0) } }
         return decisions.isEmpty ? nil : decisions.allSatisfy(\.self)
     }
@@ -344,6 +349,7 @@ extension ProgramID? {
             case 3: name.map { .contained(.flatpak($0), digest: digest) }
             case 4: name.map { .contained(.snap($0), digest: digest) }
             case 5: .contained(.other, digest: digest)
+            case 6: text(content).map { .machine($0) }
             default: nil
             }
         self = id
@@ -362,6 +368,7 @@ extension ProgramID? {
         case .contained(.flatpak(let id), let digest): [3] + digest + id.utf8
         case .contained(.snap(let name), let digest): [4] + digest + name.utf8
         case .contained(.other, let digest): [5] + digest
+        case .machine(let id): [6] + id.utf8
         }
     }
 }

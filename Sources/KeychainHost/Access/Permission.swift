@@ -101,6 +101,18 @@ package struct Permission: Sendable {
     /// The decisions about an item.
     func access(to item: AccessItem) throws(KeychainError) -> ItemAccess { try decisions.access(to: item) }
 
+    /// Whether a person has allowed another machine a use of an item.
+    ///
+    /// - Parameter machine: its ``RemoteMachine/id``.
+    func isAlwaysAllowed(_ use: AccessQuestion.Use, of item: AccessItem, to machine: String) -> Bool {
+        decisions.isAlwaysAllowed(use, of: item, to: machine)
+    }
+
+    /// Notes that a person has allowed it.
+    func allowAlways(_ use: AccessQuestion.Use, of item: AccessItem, to machine: RemoteMachine) {
+        decisions.allowAlways(use, of: item, to: machine)
+    }
+
     /// The decisions that end with the host's process.
     var unsaved: [AccessEntry] { decisions.unsaved }
 

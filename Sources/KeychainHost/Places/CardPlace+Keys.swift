@@ -9,18 +9,33 @@ internal import TokenKit
 extension CardPlace {
     func key(_ reference: PersistentReference, for request: KeyRequest?) throws(KeychainError) -> (any KeychainKey)? {
         try inTurn { state throws(KeychainError) in
-            var item = state.card?.keys[reference]
-            if item == nil {
-                _ = try objects(TokenItemSelection([.privateKeys], reference: reference), &state)
-                item = state.card?.keys[reference]
-            }
-            guard let item, let object = reference.tokenObject else {
-                throw KeychainError(.itemNotFound, "the card has another key in this place", failure: .noKey)
-            }
+            let (item, object) = try item(reference, &state)
             return CardPlaceKey(
                 place: self, generation: generation, item: item, object: object,
                 isAuthorized: request?.isAuthorized == true)
         }
+    }
+
+    func accessItem(_ key: PersistentReference) throws(KeychainError) -> AccessItem {
+        try inTurn { state throws(KeychainError) in
+            let (item, object) = try item(key, &state)
+            let card = try accessNames(&state)
+            return AccessItem(object, item.der ?? [], on: card.place, named: card.name)
+        }
+    }
+
+    private func item(
+        _ key: PersistentReference, _ state: inout State
+    ) throws(KeychainError) -> (item: Item, object: TokenObjectID) {
+        var item = state.card?.keys[key]
+        if item == nil {
+            _ = try objects(TokenItemSelection([.privateKeys], reference: key), &state)
+            item = state.card?.keys[key]
+        }
+        guard let item, let object = key.tokenObject else {
+            throw KeychainError(.itemNotFound, "the card has another key in this place", failure: .noKey)
+        }
+        return (item, object)
     }
 
     fileprivate func perform(

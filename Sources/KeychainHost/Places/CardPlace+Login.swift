@@ -84,10 +84,12 @@ extension CardPlace {
 
     /// The card in decisions about programs, and its name for people.
     func accessNames() throws(KeychainError) -> (place: String, name: String) {
-        try inTurn { state throws(KeychainError) in
-            let card = try identity(&state)
-            return (slot.accessPlace(of: card.id.description), card.label)
-        }
+        try inTurn { state throws(KeychainError) in try accessNames(&state) }
+    }
+
+    func accessNames(_ state: inout State) throws(KeychainError) -> (place: String, name: String) {
+        let card = try identity(&state)
+        return (slot.accessPlace(of: card.id.description), card.label)
     }
 
     /// Notes that the client's program has given the right PIN.

@@ -101,6 +101,13 @@ final class FilePlace: HostedPlace {
         return unwrapping
     }
 
+    func accessItem(_ key: PersistentReference) throws(KeychainError) -> AccessItem {
+        let keychain = try requireFile()
+        guard let item = try keychain.keys(.reference(key)).first?.item else { throw KeychainError(.itemNotFound) }
+        try keychain.requireDecisions()
+        return AccessItem(item, in: keychain)
+    }
+
     func content(of data: PersistentReference) throws(KeychainError) -> SharedSecret? {
         throw KeychainError(.itemNotFound)
     }

@@ -35,6 +35,12 @@ protocol HostedPlace: PlaceState {
     /// - Returns: nil where there is no such key, and a search may tell why.
     func key(_ reference: PersistentReference, for request: KeyRequest?) throws(KeychainError) -> (any KeychainKey)?
 
+    /// A private key in decisions on its use.
+    ///
+    /// - Throws: `errSecItemNotFound`; `errSecInteractionNotAllowed` for a key of a locked keychain, `errSecParam` for one of a keychain
+    ///   without a password.
+    func accessItem(_ key: PersistentReference) throws(KeychainError) -> AccessItem
+
     /// The content of a card's data object.
     func content(of data: PersistentReference) throws(KeychainError) -> SharedSecret?
 

@@ -42,6 +42,25 @@ extension Host {
         }
     }
 
+    package func mayAlwaysSign(
+        with key: PersistentReference, in place: String, from machine: String
+    ) throws(KeychainError) -> Bool {
+        guard let permission else { return false }
+        return permission.isAlwaysAllowed(.sign, of: try accessItem(key, in: place), to: machine)
+    }
+
+    package func allowAlwaysSigning(
+        with key: PersistentReference, in place: String, from machine: RemoteMachine
+    ) throws(KeychainError) {
+        try requiredPermission.allowAlways(.sign, of: try accessItem(key, in: place), to: machine)
+    }
+
+    private func accessItem(_ key: PersistentReference, in place: String) throws(KeychainError) -> AccessItem {
+        try run(RequestContext(questions: .never)) { _ throws(KeychainError) in
+            try placeTable.place(at: place).accessItem(key)
+        }
+    }
+
     private var requiredPermission: Permission {
         get throws(KeychainError) {
             guard let permission else {
@@ -95,19 +114,20 @@ extension KeychainSession {
         guard item.needsPermission, let keychain = try keychain(of: item) as? LocalKeychain else {
             throw KeychainError(.param, "each program may use '\(item.journalName)': it has no secret")
         }
-        guard try keychain.hasPassword else {
-            throw KeychainError(
-                .param, "each program may use the items of '\(keychain.name)': it has no password",
-                remedy: "give it one with set-keychain-password")
-        }
         try keychain.requireDecisions()
         return AccessItem(item, in: keychain)
     }
 }
 
 extension LocalKeychain {
-    /// - Throws: `errSecInteractionNotAllowed` while the keychain is locked.
-    fileprivate func requireDecisions() throws(KeychainError) {
+    /// - Throws: `errSecParam` for a keychain without a password, of which no decisions are kept; `errSecInteractionNotAllowed` while the
+    ///   keychain is locked.
+    func requireDecisions() throws(KeychainError) {
+        guard try hasPassword else {
+            throw KeychainError(
+                .param, "each program may use the items of '\(name)': it has no password",
+                remedy: "give it one with set-keychain-password")
+        }
         guard !isLocked else {
             throw KeychainError(
                 .interactionNotAllowed, "the keychain '\(name)' is locked, and its decisions are sealed",

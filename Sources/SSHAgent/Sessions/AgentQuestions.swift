@@ -8,8 +8,8 @@ final class AgentQuestions: Sendable {
         /// The process at the other end of the connection.
         let process: Int32
         let key: [UInt8]
-        /// The key of the last machine that the agent is forwarded to; nil for none.
-        let machine: [UInt8]?
+        /// Whether another machine asks: any of those on the way, since each could make up further ones.
+        let isForwarded: Bool
     }
 
     private let turn = QuestionTurn()

@@ -174,8 +174,8 @@ package final class AgentSession: Sendable {
     ) -> [UInt8]? {
         guard let (name, algorithm) = algorithm(key.kind, flags), let host else { return nil }
         // A person who has allowed ssh a key for good has not allowed it to each machine that ssh forwards the agent to.
-        let comment = String(decoding: key.comment, as: UTF8.self)
-        if binds.isForwarded, !confirm(signed, with: key.blob, named: comment, binds) { return nil }
+        let decision = binds.isForwarded ? decide(signed, with: key, binds, host) : .allowOnce
+        guard decision != .deny else { return nil }
         let request = KeyRequest(.sign(data), .messageSignature(algorithm), with: key.reference)
         state.withLock { $0.signed = signed }
         defer { state.withLock { $0.signed = nil } }
@@ -184,6 +184,8 @@ package final class AgentSession: Sendable {
                 request, RequestContext(place: key.place))
             // The agent may have been locked while a person was asked.
             guard !agent.added.isLocked else { return nil }
+            // The keychain was locked when the person decided.
+            if decision == .allowAlways { _ = allowAlways(key, binds, host) }
             return SSHSignature.encode(signature.secret.copied(), by: name, key.kind)
         } catch {
             // The card has another key in its place by now.
@@ -197,19 +199,76 @@ package final class AgentSession: Sendable {
     private func confirm(
         _ signed: SignedData, with key: [UInt8], named name: String, _ binds: SessionBinds
     ) -> Bool {
-        let subject = AgentQuestions.Subject(
-            process: client.process, key: key, machine: binds.forwarders.last?.hostKey)
+        ask(with: key, binds) { prompter in
+            let question = UseQuestion(purpose: purpose(of: signed, binds), key: name, client: client)
+            return (try? prompter.confirm(question.lines.joined(separator: "\n"))) == true
+        }
+    }
+
+    /// The decision about a use of a key by another machine. A person is asked unless all of its uses are allowed.
+    ///
+    /// - Returns: ``AccessDecision/allowAlways`` for one that has yet to be noted.
+    private func decide(
+        _ signed: SignedData, with key: HostedKey, _ binds: SessionBinds, _ host: any InProcessHost
+    ) -> AccessDecision {
+        func access() -> MachineAccess { self.access(of: binds, to: key, host) }
+        guard access() != .allowed else { return .allowOnce }
+        var decision = AccessDecision.deny
+        let isAgreed = ask(with: key.blob, binds) { prompter in
+            // A question before this one may have been the same.
+            let access = access()
+            guard access != .allowed else {
+                decision = .allowOnce
+                return true
+            }
+            let question = UseQuestion(
+                purpose: purpose(of: signed, binds), key: String(decoding: key.comment, as: UTF8.self), client: client
+            ).ofMachine(offersAlways: access == .undecided)
+            decision = (try? prompter.decide(question)) ?? .deny
+            if decision == .allowAlways, !question.offersAlways || allowAlways(key, binds, host) {
+                decision = .allowOnce
+            }
+            return decision != .deny
+        }
+        return isAgreed ? decision : .deny
+    }
+
+    private enum MachineAccess {
+        case allowed
+        case undecided
+        /// A machine that is unknown, or a key about which no decision is kept.
+        case undecidable
+    }
+
+    private func access(of binds: SessionBinds, to key: HostedKey, _ host: any InProcessHost) -> MachineAccess {
+        guard let machine = binds.originID else { return .undecidable }
+        do throws(KeychainError) {
+            let isAllowed = try host.mayAlwaysSign(with: key.reference, in: key.place, from: machine)
+            return isAllowed ? .allowed : .undecided
+        } catch {
+            // A locked keychain takes decisions once it is unlocked for the signature.
+            return error.code == .interactionNotAllowed ? .undecided : .undecidable
+        }
+    }
+
+    /// Notes that all uses of a key by the machine that asks are allowed.
+    ///
+    /// - Returns: whether the decision holds.
+    private func allowAlways(_ key: HostedKey, _ binds: SessionBinds, _ host: any InProcessHost) -> Bool {
+        guard let id = binds.originID else { return false }
+        let machine = RemoteMachine(id: id, named: Purpose.machine(binds, KnownHosts(in: agent.folder)))
+        return (try? host.allowAlwaysSigning(with: key.reference, in: key.place, from: machine)) != nil
+    }
+
+    private func ask(with key: [UInt8], _ binds: SessionBinds, _ question: (any Prompter) -> Bool) -> Bool {
+        let subject = AgentQuestions.Subject(process: client.process, key: key, isForwarded: binds.isForwarded)
         let isAllowed = agent.questions.ask(about: subject, unless: { [self] in state.withLock(\.hasEnded) }) {
-            ask(UseQuestion(purpose: purpose(of: signed, binds), key: name, client: client))
+            let end = QuestionEnd(at: .now + AccessQuestion.standardPatience) { [self] in state.withLock(\.hasEnded) }
+            let prompter = client.makePrompter().givingUp(at: end)
+            return prompter.canConfirm && question(prompter)
         }
         if !isAllowed { log("a person did not allow a signature") }
         return isAllowed
-    }
-
-    private func ask(_ question: UseQuestion) -> Bool {
-        let end = QuestionEnd(at: .now + AccessQuestion.standardPatience) { [self] in state.withLock(\.hasEnded) }
-        let prompter = client.makePrompter().givingUp(at: end)
-        return prompter.canConfirm && (try? prompter.confirm(question.lines.joined(separator: "\n"))) == true
     }
 
     // MARK: Cards

@@ -5,21 +5,23 @@ internal import SecureBytes
 struct Purpose {
     /// The use of the signature.
     let use: String
-    /// The last machine that the agent is forwarded to, which sends the request; nil for none.
+    /// The machine that sends the request, and those on the way there; nil for none.
     let machine: String?
 
     private static let maximumLength = 64
+    static let unknownMachine = "an unknown machine"
 
     /// - Parameter binds: the machines that the client's connection leads to.
     init(of data: SignedData, _ binds: SessionBinds, _ hosts: KnownHosts) {
         use = Purpose.use(data, binds, hosts)
-        guard binds.isForwarded else {
-            machine = nil
-            return
-        }
-        machine =
-            binds.forwarders.last.map { hosts.name(of: $0.hostKey) ?? Purpose.host($0.hostKey, hosts) }
-            ?? "an unknown machine"
+        machine = binds.isForwarded ? Purpose.machine(binds, hosts) : nil
+    }
+
+    /// The last machine that the agent is forwarded to, and those on the way there, each of which can send requests in its name.
+    static func machine(_ binds: SessionBinds, _ hosts: KnownHosts) -> String {
+        let names = binds.forwarders.reversed().map { hosts.name(of: $0.hostKey) ?? host($0.hostKey, hosts) }
+        guard !names.isEmpty else { return unknownMachine }
+        return names.joined(separator: ", over ") + (binds.hasFailed ? ", and \(unknownMachine)" : "")
     }
 
     var words: String { use + (machine.map { ", forwarded from \($0)" } ?? "") }
@@ -62,23 +64,28 @@ struct Purpose {
     }
 }
 
-/// The question whether a key may be used once.
+/// The question whether a key may be used.
 struct UseQuestion {
     let purpose: Purpose
     /// The name of the key.
     let key: String
     let client: AgentClient
 
-    /// The question in lines, of which the first has no text that another program or machine has chosen. Each other text has a line of its
-    /// own, as ``AccessQuestion/lines`` has it.
+    /// The question in lines, for a single use. The first one has no text that another program or machine has chosen.
     var lines: [String] {
-        let lines: [(String, String?, length: Int)] = [
-            ("To", purpose.use, 250), ("From", purpose.machine, 120), ("Key", DisplayText.escaped(key), 120),
-            ("Program", DisplayText.escaped(client.name), 60), ("File", DisplayText.escaped(client.path), 150),
-        ]
-        return ["Allow one use of a key with ssh?"]
-            + lines.compactMap { label, text, length in
-                text.map { "\(label): \(AccessQuestion.shortened($0, to: length))" }
-            }
+        ["Allow one use of a key with ssh?"] + question(offersAlways: false).lines(from: purpose.machine)
+    }
+
+    /// The question about a use by another machine. No answer holds from now on where one of the machines on the way is not shown.
+    func ofMachine(offersAlways: Bool) -> AccessQuestion {
+        let machine = purpose.machine ?? Purpose.unknownMachine
+        return question(offersAlways: offersAlways && AccessQuestion.showsWhole(machine: machine), from: machine)
+    }
+
+    private func question(offersAlways: Bool, from machine: String? = nil) -> AccessQuestion {
+        AccessQuestion(
+            .sign, of: DisplayText.escaped(key),
+            by: .init(name: DisplayText.escaped(client.name), path: DisplayText.escaped(client.path)),
+            for: purpose.use, offersAlways: offersAlways, from: machine)
     }
 }

@@ -69,6 +69,16 @@ struct SessionBinds {
     /// The machines that the agent is forwarded to, in their order.
     var forwarders: [Bind] { binds.filter(\.isForwarding) }
 
+    /// The keys of all machines that the agent is forwarded to, in their order, as a text; nil where one of the machines is unknown.
+    ///
+    /// Each of these machines can send requests in the name of the last one. A certificate does not count, since a new one makes no other
+    /// machine.
+    var originID: String? {
+        guard isForwarded, !hasFailed, !forwarders.isEmpty else { return nil }
+        return forwarders.map { SSHPublicKey.fingerprint(of: SSHPublicKey($0.hostKey)?.plain ?? $0.hostKey) }
+            .joined(separator: " ")
+    }
+
     /// Whether a login is one at the machine that was bound last. Without a bind there is nothing to compare.
     func admit(_ login: SignedData.Login) -> Bool {
         guard let last = binds.last else { return true }

@@ -121,7 +121,9 @@ struct Access: ParsableCommand {
         var all = false
 
         @Option(
-            help: ArgumentHelp("Forget only those about the program with this path.", valueName: "program"),
+            help: ArgumentHelp(
+                "Forget only those about the program with this path, or the 'machine …' that access list shows.",
+                valueName: "program"),
             completion: .file())
         var program: String?
 
@@ -147,10 +149,12 @@ struct Access: ParsableCommand {
             let access = try HostAccess()
             let references = items.isEmpty ? nil : try AccessItems.references(of: items, in: place, access)
             let count = try access.host.changeAccess(
-                .reset(program: program.map(absolutePath), references), .silent)
+                .reset(program: program.map { isMachine($0) ? $0 : absolutePath($0) }, references), .silent)
             guard !output.json else { return try Listing.showJSON(["forgotten": count]) }
             StandardOutput.line(count == 1 ? "1 decision forgotten." : "\(count) decisions forgotten.")
         }
+
+        private func isMachine(_ program: String) -> Bool { program.hasPrefix(RemoteMachine.mark) }
     }
 }
 

@@ -36,32 +36,34 @@ final class OpenSSHCard: Sendable {
     /// Starts a server that lets this user in with one key.
     ///
     /// - Parameters:
+    ///   - name: the name of the file of its key, and of its others.
     ///   - hostKey: the server's own key, as a public half whose private half an agent has; nil for a key in a file.
     ///   - authority: the file of the key that certifies the server's, and by which clients know the server; nil for none.
     func startServer(
-        admitting key: String, hostKey: (file: String, agent: Agent)? = nil, certifiedBy authority: String? = nil
+        admitting key: String, named name: String = "host", hostKey: (file: String, agent: Agent)? = nil,
+        certifiedBy authority: String? = nil
     ) throws -> Server {
-        try card.succeed(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", card.path("host")])
+        try card.succeed(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", card.path(name)])
         if let authority {
             // The client wants a name, and the agent a pattern of the name with its port.
             try card.succeed(
                 ["ssh-keygen", "-q", "-s", card.path(authority), "-I", "host", "-h", "-n", "127.0.0.1,*127.0.0.1*"]
-                    + [card.path("host.pub")])
+                    + [card.path(name + ".pub")])
         }
         let shown =
             hostKey.map { ["HostKey \(card.path($0.file))", "HostKeyAgent \($0.agent.socket)"] }
-            ?? ["HostKey \(card.path("host"))"]
-        let (service, port) = try card.serve(named: "sshd") { port in
+            ?? ["HostKey \(card.path(name))"]
+        let (service, port) = try card.serve(named: "\(name)-sshd") { port in
             let settings =
                 [
                     "Port \(port)", "ListenAddress 127.0.0.1", "PidFile none",
                     "AuthorizedKeysFile \(card.path(key))", "StrictModes no", "UsePAM no", "PasswordAuthentication no",
                     // The check whether it is up connects often without a login.
                     "KbdInteractiveAuthentication no", "MaxStartups 1000",
-                ] + shown + (authority == nil ? [] : ["HostCertificate \(card.path("host-cert.pub"))"])
+                ] + shown + (authority == nil ? [] : ["HostCertificate \(card.path(name + "-cert.pub"))"])
             let command = [
                 "/usr/sbin/sshd", "-D", "-e", "-f",
-                try card.folder.write("sshd_config", settings.joined(separator: "\n") + "\n"),
+                try card.folder.write("\(name)-sshd_config", settings.joined(separator: "\n") + "\n"),
             ]
             // As root it needs a folder of the system, which it gets in its own namespace.
             guard getuid() == 0 else { return command }
@@ -69,13 +71,15 @@ final class OpenSSHCard: Sendable {
             return ["unshare", "--mount", "sh", "-c", prepare, "sh"] + command
         }
         let known = try authority.map { try "@cert-authority *127.0.0.1* " + card.text($0 + ".pub") }
+        let others = (try? card.text("known")) ?? ""
         try card.folder.write(
-            "known", known ?? "[127.0.0.1]:\(port) " + card.text(hostKey?.file ?? "host.pub"))
-        return Server(card: card, service: service, port: port)
+            "known", others + (known ?? "[127.0.0.1]:\(port) " + card.text(hostKey?.file ?? name + ".pub")))
+        return Server(card: card, name: name, service: service, port: port)
     }
 
     struct Server {
         let card: ConsumerCard
+        let name: String
         let service: ConsumerService
         let port: Int
 
@@ -97,12 +101,23 @@ final class OpenSSHCard: Sendable {
 
         /// The output of both sides.
         private func said(_ options: [String], _ variables: [String: String]) throws -> String {
-            try card.run(command(options), variables).description + card.text("sshd.log")
+            try card.run(command(options), variables).description + card.text(name + "-sshd.log")
         }
 
-        private func command(_ options: [String]) -> [String] {
+        /// The command that signs in and runs another there.
+        func command(_ options: [String], _ other: String = "echo the other side") -> [String] {
             ["ssh", "-F", "none", "-o", "UserKnownHostsFile=\(card.path("known"))", "-o", "StrictHostKeyChecking=yes"]
-                + ["-p", "\(port)"] + options + ["\(NSUserName())@127.0.0.1", "echo the other side"]
+                + ["-p", "\(port)"] + options + ["\(NSUserName())@127.0.0.1", other]
+        }
+
+        /// The command that signs in with the agent forwarded, and runs another there.
+        func forwarding(_ other: [String], _ options: [String] = []) -> [String] {
+            command(["-A"] + options, Server.quoted(other))
+        }
+
+        /// A command as the shell of another machine takes it.
+        static func quoted(_ command: [String]) -> String {
+            command.map { "'\($0.replacing("'", with: "'\\''"))'" }.joined(separator: " ")
         }
     }
 

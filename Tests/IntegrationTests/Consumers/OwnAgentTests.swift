@@ -6,61 +6,10 @@ import VirtualCard
 
 /// OpenSSH's programs with the SSH agent of the session's host.
 @Suite struct OwnAgentTests {
-    /// A card, the host of its session, and the variables of programs that use the host as their agent.
-    private struct Session {
-        let ssh: OpenSSHCard
-        let host: SessionHost
-        let variables: [String: String]
-
-        var card: ConsumerCard { ssh.card }
-        var socket: String { card.path("run/tokenkit/ssh.sock") }
-
-        init(_ kind: KeyKind = .ecP256) throws {
-            ssh = try OpenSSHCard(kind)
-            let card = ssh.card
-            try card.writePinentry()
-            variables = [
-                "PINENTRY_PROGRAM": card.path("pinentry"), "TOKENKIT_HOST": "session",
-                "SSH_AUTH_SOCK": card.path("run/tokenkit/ssh.sock"),
-            ]
-            host = SessionHost(at: card.path("run"), card.environment.merging(variables) { $1 })
-            try host.start()
-        }
-
-        @discardableResult
-        func add(_ options: String..., at location: SourceLocation = #_sourceLocation) throws -> String {
-            try card.succeed(["ssh-add"] + options, variables, at: location)
-        }
-
-        @discardableResult
-        func refuse(_ options: String..., at location: SourceLocation = #_sourceLocation) throws -> String {
-            try card.fail(["ssh-add"] + options, variables, at: location)
-        }
-
-        /// The keys that the agent lists, each as a line of `authorized_keys`.
-        func keys() throws -> [String] {
-            try card.output(of: ["ssh-add", "-L"], variables).split(separator: "\n").map(String.init)
-        }
-
-        /// Makes a key pair "NAME" and "NAME.pub" in files.
-        func makeKey(_ name: String, _ kind: String = "ed25519") throws {
-            try card.succeed(["ssh-keygen", "-q", "-t", kind, "-N", "", "-C", name, "-f", card.path(name)])
-        }
-
-        /// Signs the message with a key of the agent, and has the signature checked.
-        func sign(with key: String, at location: SourceLocation = #_sourceLocation) throws {
-            try? FileManager.default.removeItem(atPath: card.path("message.sig"))
-            try card.succeed(
-                ["ssh-keygen", "-Y", "sign", "-U", "-n", "file", "-f", card.path(key), card.path("message")], variables,
-                at: location)
-            try ssh.verify(key, at: location)
-        }
-    }
-
     private static let kinds: [KeyKind] = [.rsa(bits: 2048), .ecP256, .ecP384]
 
     @Test(arguments: kinds) func signsInWithOnePINForAllLogins(kind: KeyKind) throws {
-        let session = try Session(kind)
+        let session = try OwnAgent(kind)
         defer { session.host.stop() }
         let (card, ssh) = (session.card, session.ssh)
         let keys = try session.keys()
@@ -82,7 +31,7 @@ import VirtualCard
     }
 
     @Test func listingSendsAKnownCardNoCommand() throws {
-        let session = try Session()
+        let session = try OwnAgent()
         defer { session.host.stop() }
         #expect(try session.keys().count == 2)
         let commands = session.card.holder.link.commandCount
@@ -96,7 +45,7 @@ import VirtualCard
     }
 
     @Test(arguments: kinds) func signsFilesAndCommits(kind: KeyKind) throws {
-        let session = try Session(kind)
+        let session = try OwnAgent(kind)
         defer { session.host.stop() }
         let card = session.card
         try session.sign(with: "9A.pub")
@@ -122,7 +71,7 @@ import VirtualCard
     }
 
     @Test(arguments: ["ed25519", "rsa", "ecdsa"]) func keepsAddedKeys(kind: String) throws {
-        let session = try Session()
+        let session = try OwnAgent()
         defer { session.host.stop() }
         let card = session.card
         try session.makeKey("own", kind)
@@ -140,7 +89,7 @@ import VirtualCard
     }
 
     @Test func removesAKeyAtTheEndOfItsLife() throws {
-        let session = try Session()
+        let session = try OwnAgent()
         defer { session.host.stop() }
         try session.makeKey("own")
         try session.add("-t", "2", session.card.path("own"))
@@ -149,7 +98,7 @@ import VirtualCard
     }
 
     @Test func asksBeforeEachUseWhereItWasToldTo() throws {
-        let session = try Session()
+        let session = try OwnAgent()
         defer { session.host.stop() }
         let card = session.card
         try session.makeKey("own")
@@ -161,7 +110,7 @@ import VirtualCard
     }
 
     @Test func locks() throws {
-        let session = try Session()
+        let session = try OwnAgent()
         defer { session.host.stop() }
         let card = session.card
         try session.makeKey("own")
@@ -180,7 +129,7 @@ import VirtualCard
     }
 
     @Test func usesAKeyForTheServerAloneThatItIsFor() throws {
-        let session = try Session()
+        let session = try OwnAgent()
         defer { session.host.stop() }
         let card = session.card
         try session.makeKey("own")
@@ -196,7 +145,7 @@ import VirtualCard
     }
 
     @Test func knowsAServerByTheAuthorityOfItsCertificate() throws {
-        let session = try Session()
+        let session = try OwnAgent()
         defer { session.host.stop() }
         let card = session.card
         for name in ["own", "authority", "other"] { try session.makeKey(name) }
@@ -216,7 +165,7 @@ import VirtualCard
     }
 
     @Test func unlocksACardByThePINOfSSHAdd() throws {
-        let session = try Session()
+        let session = try OwnAgent()
         defer { session.host.stop() }
         let card = session.card
         let asking = session.variables.merging(session.ssh.asking) { $1 }
@@ -230,7 +179,7 @@ import VirtualCard
     }
 
     @Test func showsCertificatesBesideKeys() throws {
-        let session = try Session()
+        let session = try OwnAgent()
         defer { session.host.stop() }
         let card = session.card
         try session.makeKey("authority")
@@ -257,30 +206,8 @@ import VirtualCard
         try server.signIn(["-o", "IdentitiesOnly=yes", "-i", card.path("own-cert.pub")], session.variables)
     }
 
-    @Test func tellsOfAMachineThatItIsForwardedTo() throws {
-        let session = try Session()
-        defer { session.host.stop() }
-        let card = session.card
-        let server = try session.ssh.startServer(admitting: "9A.pub")
-        let there = [
-            "ssh", "-F", "none", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-p",
-            "\(server.port)", "\(NSUserName())@127.0.0.1", "echo far away",
-        ].map { "'\($0)'" }.joined(separator: " ")
-        let here = [
-            "ssh", "-A", "-F", "none", "-o", "UserKnownHostsFile=\(card.path("known"))", "-p", "\(server.port)",
-            "\(NSUserName())@127.0.0.1", there,
-        ]
-        #expect(try card.succeed(here, session.variables).contains("far away"))
-        let permissions = try card.pinentryPermissions
-        #expect(permissions.contains { $0.contains("From: host ED25519 SHA256:") }, "\(permissions)")
-        #expect(try card.pinentryQuestions.count == 1)
-        // A person who does not agree is not asked by another way.
-        try card.folder.writeProgram("pinentry", "exit 1")
-        try card.fail(here, session.variables)
-    }
-
     @Test func theSocketIsTheUsersAndEndsWithTheHost() throws {
-        let session = try Session()
+        let session = try OwnAgent()
         func mode(_ path: String) throws -> UInt16 {
             var status = stat()
             try #require(lstat(path, &status) == 0)

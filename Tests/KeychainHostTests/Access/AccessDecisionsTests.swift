@@ -74,6 +74,35 @@ import Testing
         }
     }
 
+    /// Another machine is in the place of a program, and none of the user's programs is meant by it, nor it by any of them.
+    @Test func aMachineIsAllowedAUseOfAnItem() throws {
+        let client = try client()
+        let machine = RemoteMachine(id: "a b", named: "b, over a")
+        func isAllowed(_ use: AccessQuestion.Use = .sign, _ item: AccessItem? = nil, _ id: String = "a b") -> Bool {
+            decisions.isAlwaysAllowed(use, of: item ?? key, to: id)
+        }
+        #expect(!isAllowed() && !decisions.hasUnsaved)
+        try decisions.allow(
+            [.any], key, for: client.program, asking: Decides(.allowOnce), checking: { () throws(KeychainError) in })
+        #expect(!isAllowed())
+        _ = try decisions.forget(item: nil, program: nil)
+        decisions.allowAlways(.sign, of: key, to: machine)
+        #expect(isAllowed() && decisions.hasUnsaved)
+        #expect(!isAllowed(.decrypt) && !isAllowed(.sign, other))
+        for id in ["a", "b", "b a", "a b c", ""] { #expect(!isAllowed(.sign, nil, id), "\(id)") }
+        #expect(try !self.isAllowed(client, Decides(.deny)))
+        #expect(decisions.unsaved.map(\.program) == ["machine b, over a"])
+        #expect(try decisions.forget(item: other, program: nil) == 0)
+        #expect(try decisions.forget(item: nil, program: .any) == 0)
+        #expect(try decisions.forget(item: key, program: client.program.formerProgram(at: "machine b")) == 0)
+        #expect(isAllowed())
+        #expect(try decisions.forget(item: key, program: client.program.formerProgram(at: "machine b, over a")) == 1)
+        #expect(!isAllowed() && decisions.unsaved.isEmpty)
+        decisions.allowAlways(.sign, of: key, to: machine)
+        #expect(try decisions.forget(item: nil, program: nil) == 1)
+        #expect(!isAllowed())
+    }
+
     @Test func whatIsAllowedOnceIsAskedAgain() throws {
         let client = try client()
         let person = Decides(.allowOnce, .allowOnce, .deny)

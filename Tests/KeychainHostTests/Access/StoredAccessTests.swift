@@ -104,6 +104,7 @@ extension AccessPolicy {
             .digest(digest), .contained(.flatpak("org.mail"), digest: digest),
             .contained(.snap("org.mail"), digest: digest),
             .contained(.other, digest: digest), .path(String(decoding: digest, as: UTF8.self)),
+            .machine(String(decoding: digest, as: UTF8.self)),
         ]
         for program in programs {
             policy.allow(program, to: .sign, item)
@@ -111,6 +112,18 @@ extension AccessPolicy {
             #expect(programs.filter { later.allows($0, to: .sign, item) } == [program])
             try forge("DELETE FROM access")
         }
+    }
+
+    /// A person who lets each program use an item has not said so of each machine.
+    @Test func anyProgramIsNoMachine() throws {
+        let machine = ProgramID.machine("SHA256:a SHA256:b")
+        policy.decide(true, .any, to: nil, item)
+        #expect(try later().allows(program, to: .sign, item) && !later().allows(machine, to: .sign, item))
+        policy.allow(machine, to: .sign, item)
+        #expect(try later().allows(machine, to: .sign, item) && !later().allows(machine, to: .read, item))
+        #expect(try !later().allows(.machine("SHA256:b"), to: .sign, item))
+        policy.decide(false, .any, to: nil, item)
+        #expect(try later().decision(on: program, to: .sign, item) == false, "its own program is refused then")
     }
 
     // MARK: Denials
