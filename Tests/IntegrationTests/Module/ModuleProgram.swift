@@ -17,8 +17,11 @@ enum ModuleProgram {
     }
 
     /// Compiles a program, and returns its path.
+    ///
+    /// - Parameter libraries: the options of the libraries that it needs besides those of all.
     static func compile(
-        _ name: String, of place: String = "ModulePrograms", _ options: [String] = [], in folder: TemporaryFolder
+        _ name: String, of place: String = "ModulePrograms", _ options: [String] = [], libraries: [String] = [],
+        in folder: TemporaryFolder
     ) throws -> String {
         let root = Program.packageRoot.path
         let program = folder.path(name)
@@ -26,7 +29,8 @@ enum ModuleProgram {
         let result = try Program.run(
             ["clang", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-I", root + "/Sources/CCryptoki/include"]
                 + (symbols.text.contains("__asan_init") ? ["-fsanitize=address"] : [])
-                + options + [root + "/Tests/\(place)/\(name).c", "-ldl", "-lpthread", "-o", program])
+                + options + [root + "/Tests/\(place)/\(name).c"] + libraries
+                + ["-ldl", "-lpthread", "-o", program])
         try #require(result.status == 0, "\(result)")
         return program
     }
