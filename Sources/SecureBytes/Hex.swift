@@ -44,3 +44,32 @@ public enum Hex {
         }
     }
 }
+
+extension Secret {
+    /// The bytes that hexadecimal digits stand for; nil for an odd number of digits, or other characters.
+    package init?(hexadecimal digits: borrowing Secret) {
+        let text = digits.bytes
+        var isValid = text.count.isMultiple(of: 2)
+        self.init(capacity: text.count / 2) { output in
+            for index in 0..<text.count / 2 where isValid {
+                guard let high = Hex.value(of: text[2 * index]), let low = Hex.value(of: text[2 * index + 1]) else {
+                    isValid = false
+                    return
+                }
+                output.append(high << 4 | low)
+            }
+        }
+        guard isValid else { return nil }
+    }
+
+    /// The bytes as hexadecimal digits.
+    package borrowing func hexadecimal() -> Secret {
+        let digits = Array("0123456789abcdef".utf8)
+        return Secret(capacity: 2 * count) { output in
+            for index in 0..<count {
+                output.append(digits[Int(bytes[index] >> 4)])
+                output.append(digits[Int(bytes[index] & 0x0F)])
+            }
+        }
+    }
+}

@@ -1,5 +1,6 @@
 import KeychainModel
 import SecureBytes
+import SystemCrypto
 
 @testable import HostAPI
 
@@ -12,8 +13,27 @@ extension MessageSamples {
             .configureCards(.pinTimeout(nil), in: .user), .configureCards(.pinTimeout(.max), in: .system),
             .configureCards(.driver("piv", isDisabled: true), in: .dynamic), .card(card, telling: .all),
             .card(card, telling: []), .dataObject("chuid", of: card), .dataObject("", of: card), .modules,
-            .events(of: .readers, after: nil, waiting: .seconds(1)),
-        ] + [nil, false, true].map { .configureCards(.provesBeforePIN($0), in: .user) }
+            .events(of: .readers, after: nil, waiting: .seconds(1)), .managementKey(of: card), .eraseCard(card),
+            .attestation(of: "9A", on: card),
+        ] + cardChanges.map { .administerCard(card, $0, by: .found) }
+        + CardAuthority.allCases.map { .administerCard(card, .identify, by: $0) }
+        + [nil, false, true].map { .configureCards(.provesBeforePIN($0), in: .user) }
+
+    private static let cardChanges: [CardChange] =
+        [
+            .importKey(
+                slot: "9D", secret("key"), CardKeyPolicies(pin: .once, touch: .cached), replacing: .ordinary),
+            .setCertificate(slot: "9A", [0x30]), .setCertificate(slot: "", nil),
+            .deleteKey(slot: "9A", replacing: .any), .moveKey(slot: "9D", to: "82"),
+            .setData("chuid", [1]), .setData("", nil), .identify, .setTries(pin: 1, unblockingKey: 255),
+            .setManagementKey(CardManagementKey(nil, nil, touch: .never, isKeptOnCard: true)),
+        ]
+        + ([.rsa(bits: 2048), .ecP256, .ecP384, .ecP521, .ed25519, .x25519, .other("SM2")] as [KeyKind]).map {
+            .generateKey(slot: "9A", $0, CardKeyPolicies(), replacing: .none)
+        }
+        + BlockCipher.allCases.map {
+            .setManagementKey(CardManagementKey($0, secret("key"), touch: .always, isKeptOnCard: false))
+        }
 
     static func answersAboutCards(_ description: KeychainDescription, _ error: KeychainError) -> [HostAnswer] {
         let objects = [
@@ -65,6 +85,13 @@ extension MessageSamples {
                 ModuleDescription("", .used([], bypassedReaders: [])), ModuleDescription("x", .failed(error)),
                 ModuleDescription("p11-kit-trust", .leftOut(reason: "it names no module")),
             ]),
+            .cardChange(.done), .cardChange(.publicKey([0x30])), .cardChange(.managementKey(secret("key"))),
+            .managementKey(CardManagementKeyStatus(cipher: nil, isDefault: nil, isKeptOnCard: true, keyPlaces: [])),
+            .managementKey(
+                CardManagementKeyStatus(
+                    cipher: .aes192, isDefault: true, isKeptOnCard: false,
+                    keyPlaces: CardKeyPlace.Use.allCases.map { CardKeyPlace("9A", for: $0) })),
+            .attestation([]), .attestation([[0x30], []]),
         ]
     }
 }

@@ -104,6 +104,9 @@ extension HostAnswer: WireValue {
         case .accessDecisions(let outcome): (36, outcome)
         case .accessChange(let count): (37, count)
         case .access(let access): (38, access)
+        case .cardChange(let outcome): (39, outcome)
+        case .managementKey(let status): (40, status)
+        case .attestation(let certificate): (41, certificate)
         }
     }
 
@@ -153,6 +156,9 @@ extension HostAnswer: WireValue {
         case 36: self = try message.read(Self.accessDecisions)
         case 37: self = try message.read(Self.accessChange)
         case 38: self = try message.read(Self.access)
+        case 39: self = try message.read(Self.cardChange)
+        case 40: self = try message.read(Self.managementKey)
+        case 41: self = try message.read(Self.attestation)
         default: throw .malformed
         }
     }

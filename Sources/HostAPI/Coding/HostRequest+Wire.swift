@@ -65,6 +65,11 @@ extension HostRequest: WireValue {
         case .accessDecisions(let keychains): message.write(case: 56, keychains)
         case .changeAccess(let change): message.write(case: 57, change)
         case .access(let item): message.write(case: 58, item)
+        case .administerCard(let card, let change, let authority):
+            message.write(case: 59, card, change, authority)
+        case .managementKey(let card): message.write(case: 60, card)
+        case .eraseCard(let card): message.write(case: 61, card)
+        case .attestation(let slot, let card): message.write(case: 62, slot, card)
         }
     }
 
@@ -128,6 +133,10 @@ extension HostRequest: WireValue {
         case 56: self = try message.read(Self.accessDecisions)
         case 57: self = try message.read(Self.changeAccess)
         case 58: self = try message.read(Self.access)
+        case 59: self = try message.read(Self.administerCard)
+        case 60: self = try message.read(Self.managementKey)
+        case 61: self = try message.read(Self.eraseCard)
+        case 62: self = try message.read(Self.attestation)
         default: throw .malformed
         }
     }

@@ -9,6 +9,7 @@ public struct PromptRequest: Sendable, Hashable {
         case newUnblockingKey = 4
         case password = 5
         case newPassword = 6
+        case managementKey = 7
     }
 
     /// The form that an answer must have.
@@ -68,7 +69,7 @@ public struct PromptRequest: Sendable, Hashable {
     public var wantsRepetition: Bool {
         switch purpose {
         case .newPIN, .newUnblockingKey, .newPassword: true
-        case .pin, .unblockingKey, .password: false
+        case .pin, .unblockingKey, .password, .managementKey: false
         }
     }
 
@@ -86,6 +87,7 @@ public struct PromptRequest: Sendable, Hashable {
         case .newUnblockingKey: "new PUK"
         case .password: "password"
         case .newPassword: "new password"
+        case .managementKey: "management key"
         }
     }
 

@@ -43,4 +43,7 @@ public enum HostAnswer: Sendable, Equatable {
     case accessDecisions(Outcome<[AccessEntry]>)
     case accessChange(Int)
     case access(ItemAccess)
+    case cardChange(CardChangeOutcome)
+    case managementKey(CardManagementKeyStatus)
+    case attestation([[UInt8]])
 }

@@ -62,6 +62,10 @@ public enum HostRequest: Sendable, Equatable {
     case accessDecisions(in: [KeychainIdentifier]?)
     case changeAccess(AccessChange)
     case access(to: PersistentReference)
+    case administerCard(KeychainIdentifier, CardChange, by: CardAuthority)
+    case managementKey(of: KeychainIdentifier)
+    case eraseCard(KeychainIdentifier)
+    case attestation(of: String, on: KeychainIdentifier)
 }
 
 extension KeychainService {
@@ -138,6 +142,12 @@ extension KeychainService {
                 return .accessDecisions(try accessDecisions(in: keychains, context))
             case .changeAccess(let change): return .accessChange(try changeAccess(change, context))
             case .access(let item): return .access(try access(to: item, context))
+            case .administerCard(let card, let change, let authority):
+                return .cardChange(try administer(card, change, by: authority, context))
+            case .managementKey(let card): return .managementKey(try managementKey(of: card, context))
+            case .eraseCard(let card): try erase(card, context)
+            case .attestation(let slot, let card):
+                return .attestation(try attestation(of: slot, on: card, context))
             }
             return .done
         } catch {

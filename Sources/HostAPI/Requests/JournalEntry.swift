@@ -26,6 +26,10 @@ public struct JournalEntry: Sendable, Hashable {
         case answerPIN = 16
         /// As ``answerPIN``, for a password.
         case answerPassword = 17
+        /// Makes a key on a card, imports one, or changes another part of its content.
+        case administer = 18
+        /// Deletes all content of a card.
+        case erase = 19
     }
 
     /// Milliseconds since 1970.
@@ -87,6 +91,8 @@ extension JournalEntry.Action {
         case .reset: "reset"
         case .answerPIN: "give a PIN for"
         case .answerPassword: "give a password for"
+        case .administer: "change the content of"
+        case .erase: "erase"
         }
     }
 

@@ -41,6 +41,35 @@ public protocol CardService: Sendable {
         _ name: String, of card: KeychainIdentifier, _ context: RequestContext
     ) throws(KeychainError) -> CardDataContent
 
+    /// Changes the content of a card, which needs its management key. Asks for that, and for the PIN where the card keeps the key or the
+    /// change wants it.
+    ///
+    /// - Throws: `errSecAuthFailed` for a wrong management key; `errSecParam` for a slot that the card does not have, or one with a key
+    ///   that may not be replaced; `errSecInvalidAlgorithm` for what the card cannot do; `errSecDeviceError` where its memory is full;
+    ///   `errSecNoSuchKeychain`. Nothing is changed before the card has accepted the key.
+    func administer(
+        _ card: KeychainIdentifier, _ change: CardChange, by authority: CardAuthority, _ context: RequestContext
+    ) throws(KeychainError) -> CardChangeOutcome
+
+    /// The facts of a card's management key. Asks no person, and spends no try.
+    func managementKey(
+        of card: KeychainIdentifier, _ context: RequestContext
+    ) throws(KeychainError) -> CardManagementKeyStatus
+
+    /// Deletes all keys, certificates and data of a card, and sets its PIN, unblocking key and management key to those that it was
+    /// delivered with. Needs none of them, and asks nobody. A card that wants it loses all tries of both first.
+    ///
+    /// - Throws: `errSecInvalidAlgorithm` for a card that cannot do that, which loses no try.
+    func erase(_ card: KeychainIdentifier, _ context: RequestContext) throws(KeychainError)
+
+    /// A card's statement that it has made the key of a slot itself, and on which conditions it is used: a certificate in
+    /// DER, and that of the key which signed it.
+    ///
+    /// - Throws: `errSecItemNotFound` for a slot without such a key; `errSecInvalidAlgorithm` for a card that states nothing.
+    func attestation(
+        of slot: String, on card: KeychainIdentifier, _ context: RequestContext
+    ) throws(KeychainError) -> [[UInt8]]
+
     /// The PKCS #11 modules of other makers, those in use first. Each of these is started, and asked for its tokens.
     func modules(_ context: RequestContext) throws(KeychainError) -> [ModuleDescription]
 }

@@ -30,6 +30,28 @@ extension WireService {
         try send(.dataObject(name, of: card), HostAnswer.dataObject, context)
     }
 
+    package func administer(
+        _ card: KeychainIdentifier, _ change: CardChange, by authority: CardAuthority, _ context: RequestContext
+    ) throws(KeychainError) -> CardChangeOutcome {
+        try send(.administerCard(card, change, by: authority), HostAnswer.cardChange, context)
+    }
+
+    package func managementKey(
+        of card: KeychainIdentifier, _ context: RequestContext
+    ) throws(KeychainError) -> CardManagementKeyStatus {
+        try send(.managementKey(of: card), HostAnswer.managementKey, context)
+    }
+
+    package func erase(_ card: KeychainIdentifier, _ context: RequestContext) throws(KeychainError) {
+        try send(.eraseCard(card), context)
+    }
+
+    package func attestation(
+        of slot: String, on card: KeychainIdentifier, _ context: RequestContext
+    ) throws(KeychainError) -> [[UInt8]] {
+        try send(.attestation(of: slot, on: card), HostAnswer.attestation, context)
+    }
+
     package func modules(_ context: RequestContext) throws(KeychainError) -> [ModuleDescription] {
         try send(.modules, HostAnswer.modules, context)
     }

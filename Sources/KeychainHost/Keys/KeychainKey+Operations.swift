@@ -28,8 +28,12 @@ extension KeychainKey {
     public func sign(
         _ input: [UInt8], using algorithm: KeyAlgorithm, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> [UInt8] {
-        try run(algorithm, .sign, input, KeyExchangeParameters(), Use(description: use, authentication: authentication))
-            .copied()
+        let use = Use(description: use, authentication: authentication)
+        guard case .messageSignature = algorithm, CertificationMessage.isAbout(publicKey, input) else {
+            return try run(algorithm, .sign, input, KeyExchangeParameters(), use).copied()
+        }
+        // A key that is for decryption alone proves so that its owner has it, when it gets its certificate.
+        return try forAnyPurpose.run(algorithm, .sign, input, KeyExchangeParameters(), use).copied()
     }
 
     /// Decrypts.

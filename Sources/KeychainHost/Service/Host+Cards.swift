@@ -72,6 +72,49 @@ extension Host {
         }
     }
 
+    public func administer(
+        _ card: KeychainIdentifier, _ change: CardChange, by authority: CardAuthority, _ context: RequestContext
+    ) throws(KeychainError) -> CardChangeOutcome {
+        try visit(context, onToken: true) { visit throws(KeychainError) in
+            let token = try visit.session.card(card)
+            return try changing(token, .administer, change.slot) { () throws(KeychainError) in
+                try token.administer(change, by: authority, visit.session.authentication)
+            }
+        }
+    }
+
+    public func managementKey(
+        of card: KeychainIdentifier, _ context: RequestContext
+    ) throws(KeychainError) -> CardManagementKeyStatus {
+        try visit(context, onToken: true) { visit throws(KeychainError) in
+            try visit.session.card(card).managementKey()
+        }
+    }
+
+    public func erase(_ card: KeychainIdentifier, _ context: RequestContext) throws(KeychainError) {
+        try visit(context, onToken: true) { visit throws(KeychainError) in
+            let token = try visit.session.card(card)
+            try changing(token, .erase, nil) { () throws(KeychainError) in try token.erase() }
+        }
+    }
+
+    /// Changes a card, of which other clients then read all facts anew.
+    private func changing<Result>(
+        _ token: TokenKeychain, _ action: JournalEntry.Action, _ item: String?,
+        _ body: () throws(KeychainError) -> Result
+    ) throws(KeychainError) -> Result {
+        defer { knownCards?.forget(token.name) }
+        return try journal.noting(action, item, of: token.name, body)
+    }
+
+    public func attestation(
+        of slot: String, on card: KeychainIdentifier, _ context: RequestContext
+    ) throws(KeychainError) -> [[UInt8]] {
+        try visit(context, onToken: true) { visit throws(KeychainError) in
+            try visit.session.card(card).attestation(of: slot)
+        }
+    }
+
     public func dataObject(
         _ name: String, of card: KeychainIdentifier, _ context: RequestContext
     ) throws(KeychainError) -> CardDataContent {
@@ -154,5 +197,17 @@ extension CardSlot {
             Key(publicKey: key.publicKey, pinPolicy: key.pinPolicy, touchPolicy: key.touchPolicy)
         }
         self.init(object.id.rawValue, label: object.label, key: key, certificate: object.certificate)
+    }
+}
+
+extension CardChange {
+    /// The slot or object that changes; nil for one of the card as a whole.
+    fileprivate var slot: String? {
+        switch self {
+        case .generateKey(let name, _, _, _), .importKey(let name, _, _, _), .setCertificate(let name, _),
+            .deleteKey(let name, _), .moveKey(let name, _), .setData(let name, _):
+            name
+        case .identify, .setManagementKey, .setTries: nil
+        }
     }
 }

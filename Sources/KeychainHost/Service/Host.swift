@@ -22,6 +22,7 @@ public final class Host: KeychainService {
     let contexts: AuthenticationTable
     private let subscriptions: EventSubscriptions
     let placeTable: PlaceTable
+    let knownCards: KnownCards?
     /// Reports the events of readers until its monitor is cancelled, on the thread of the request.
     let watchReaders: ReaderWatch
     let process: HostProcess
@@ -99,6 +100,7 @@ public final class Host: KeychainService {
         }
         watchReaders = watch
         let touchPrompter: any Prompter = touchPrompter ?? NoPrompter()
+        self.knownCards = knownCards
         placeTable = PlaceTable(keychains) { CardPlace($0, knownCards, touchPrompter, log: log) }
     }
 
@@ -106,7 +108,7 @@ public final class Host: KeychainService {
         (keychains, client, prompter, clientPrompter) = (host.keychains, host.client, host.prompter, person)
         self.permission = permission
         (requests, contexts, subscriptions) = (host.requests, host.contexts, host.subscriptions)
-        (placeTable, watchReaders) = (host.placeTable, host.watchReaders)
+        (placeTable, watchReaders, knownCards) = (host.placeTable, host.watchReaders, host.knownCards)
         (process, journal, notices) = (host.process, host.journal, host.notices)
     }
 

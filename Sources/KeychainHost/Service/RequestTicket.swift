@@ -165,7 +165,7 @@ extension PromptRequest {
         return switch purpose {
         case .pin, .unblockingKey: .answerPIN
         case .password: .answerPassword
-        case .newPIN, .newUnblockingKey, .newPassword: nil
+        case .newPIN, .newUnblockingKey, .newPassword, .managementKey: nil
         }
     }
 }

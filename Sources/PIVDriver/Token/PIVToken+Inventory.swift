@@ -131,6 +131,9 @@ enum RetiredSlotMemory {
         [version] + primary + slots.map(\.rawValue)
     }
 
+    /// No memory of the slots, which are looked for again.
+    static let unknown: [UInt8] = []
+
     /// The remembered slots; nil for bytes of another version, and where the primary slots have changed since.
     static func slots(in bytes: [UInt8], besides primary: [UInt8]) -> [PIVSlot]? {
         guard bytes.starts(with: [version] + primary) else { return nil }

@@ -100,6 +100,17 @@ extension PIVToken {
         return metadata
     }
 
+    /// The card's metadata of its management key; nil where the card has none.
+    mutating func managementKeyMetadata(
+        _ card: inout CardTransaction
+    ) throws(TokenError) -> ManagementKeyMetadata? {
+        try learnMetadataSupport(&card)
+        guard knowledge.tellsMetadata, let data = try metadata(ManagementKey.reference, &card), !data.isEmpty else {
+            return nil
+        }
+        return try ManagementKeyMetadata(parsing: data)
+    }
+
     /// The card's metadata of a PIN; nil where the card has none.
     ///
     /// The PIN's tries can be asked for by VERIFY without data too, those of the unblocking key only here.

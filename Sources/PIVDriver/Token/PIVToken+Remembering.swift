@@ -92,6 +92,20 @@ extension PIVToken {
         rememberContents(besides: PIVSlot.allCases)
     }
 
+    /// Remembers a key that was just made. A card without metadata tells of none until it has a certificate for it.
+    ///
+    /// - Parameter metadata: as GET METADATA would tell them.
+    mutating func remember(keyMadeIn slot: PIVSlot, _ metadata: [UInt8], _ card: inout CardTransaction) {
+        guard let certificates, !knowledge.tellsMetadata, let identity = try? identity(&card), !isBlank else { return }
+        var known =
+            remembered
+            ?? RememberedCard(
+                identity: identity, objects: [:], metadata: [:], tellsMetadata: nil, pinReference: nil, proofKey: nil)
+        known.metadata[slot] = metadata
+        certificates.remember(known.encoded(), for: identity.id)
+        knowledge.remembered = .known(known)
+    }
+
     /// Drops the memory of a slot, so that it is read completely the next time.
     ///
     /// - Returns: whether its certificate was remembered.

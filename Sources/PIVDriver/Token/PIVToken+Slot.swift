@@ -49,6 +49,10 @@ extension PIVToken {
         } else if !knowledge.tellsMetadata || knowledge.untold.contains(slot) || failure != nil {
             // A card without metadata is assumed to have a key for each certificate.
             key = certificate.flatMap { SlotKey.key(certificate: $0, in: slot) }
+            if certificate == nil, !knowledge.tellsMetadata, let made = remembered?.metadata[slot] {
+                key = remembered?.key(in: slot)
+                knowledge.keyAnswers[slot] = made
+            }
             if key == nil, certificate == nil, failure == nil {
                 key = try attempt { (token, card) throws(TokenError) in try token.attestedKey(in: slot, &card) }
             }

@@ -102,10 +102,13 @@ extension PIVContainer {
     public static let attestationCertificate = PIVContainer(
         "attestation-certificate", "Attestation Certificate", 0x5FFF01, nil, yubicoCapacity)
 
+    static let administrativeData = PIVContainer(
+        "admin-data", "Administrative Data", 0x5FFF00, nil, yubicoCapacity)
+
     /// Yubico's own containers.
     public static let yubico: [PIVContainer] =
         [
-            PIVContainer("admin-data", "Administrative Data", 0x5FFF00, nil, yubicoCapacity),
+            administrativeData,
             attestationCertificate,
             PIVContainer("container-map", "Windows Container Map", 0x5FFF10, nil, yubicoCapacity),
         ]

@@ -79,6 +79,16 @@ public enum PIVSlot: UInt8, Hashable, Sendable, CaseIterable {
         }
     }
 
+    /// SP 800-73-5 part 1 §3.1.3 to §3.2.2.
+    var use: KeyPlace.Use {
+        switch self {
+        case .authentication: .authentication
+        case .signature: .signature
+        case .cardAuthentication: .presence
+        default: .decryption
+        }
+    }
+
     /// The key's PIN policy on a card that does not tell it. SP 800-73-5 part 1 table 4b.
     public var standardPINPolicy: PINPolicy {
         switch self {

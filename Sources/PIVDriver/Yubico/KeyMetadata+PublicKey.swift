@@ -3,14 +3,19 @@ internal import SystemCrypto
 
 extension KeyMetadata {
     /// The public key as a DER SubjectPublicKeyInfo; nil for an algorithm without a name here, or invalid bytes.
+    package var subjectPublicKeyInfo: [UInt8]? { algorithm.subjectPublicKeyInfo(publicKey) }
+}
+
+extension PIVAlgorithm {
+    /// A public key as a DER SubjectPublicKeyInfo; nil for an algorithm without a name here, or invalid bytes.
     ///
-    /// `81` modulus and `82` exponent, or `86` point, as GENERATE ASYMMETRIC KEY PAIR returns them (SP 800-73-5 part 2
-    /// table 9).
-    package var subjectPublicKeyInfo: [UInt8]? {
-        var reader = TLVReader(publicKey)
+    /// - Parameter template: `81` modulus and `82` exponent, or `86` point, as GENERATE ASYMMETRIC KEY PAIR returns them (SP 800-73-5
+    ///   part 2 table 9).
+    func subjectPublicKeyInfo(_ template: [UInt8]) -> [UInt8]? {
+        var reader = TLVReader(template)
         guard let fields = try? reader.fields() else { return nil }
         let key: PublicKey?
-        switch algorithm {
+        switch self {
         case .rsa1024, .rsa2048, .rsa3072, .rsa4096:
             key = try? PublicKey(rsaModulus: fields[0x81] ?? [], exponent: fields[0x82] ?? [])
         case .p256: key = try? PublicKey(ecPoint: fields[0x86] ?? [], curve: .ecP256)

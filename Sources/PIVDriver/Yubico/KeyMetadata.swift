@@ -32,6 +32,21 @@ package struct KeyMetadata: Hashable, Sendable {
     }
 }
 
+extension KeyMetadata {
+    /// The metadata of a key that the card has just made.
+    ///
+    /// - Parameter template: the public key as ``publicKey``.
+    static func encoded(_ algorithm: PIVAlgorithm, _ policies: KeyPolicies, _ template: [UInt8]) -> [UInt8] {
+        let numbers = [
+            policies.pin.flatMap { YubicoPolicy.number($0) }, policies.touch.flatMap { YubicoPolicy.number($0) },
+        ]
+        let fields = [
+            TLV(0x01, [algorithm.rawValue]), TLV(0x02, numbers.map { $0 ?? 0 }), TLV(0x03, [1]), TLV(0x04, template),
+        ]
+        return fields.flatMap { $0.encoded() }
+    }
+}
+
 /// A card's metadata of a PIN or unblocking key.
 ///
 ///     05 whether it is the factory's · 06 tries in all, tries left
@@ -62,6 +77,25 @@ enum YubicoPolicy {
         case 2, 4: .once
         case 3, 5: .always
         default: .other(number)
+        }
+    }
+
+    static func number(_ policy: PINPolicy) -> UInt8? {
+        switch policy {
+        case .never: 1
+        case .once: 2
+        case .always: 3
+        case .other(let number): number
+        }
+    }
+
+    static func number(_ policy: TouchPolicy) -> UInt8? {
+        switch policy {
+        case .unknown: nil
+        case .never: 1
+        case .always: 2
+        case .cached: 3
+        case .other(let number): number
         }
     }
 

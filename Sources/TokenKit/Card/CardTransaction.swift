@@ -73,16 +73,28 @@ public struct CardTransaction: ~Copyable {
         return response
     }
 
-    /// Sends a short command whose data, such as a PIN, is in no other memory.
+    /// Sends a command whose data, such as a PIN or a private key, is in no other memory: a short one, or several that are chained.
     ///
     /// The command is never repeated, whatever the answer.
     public mutating func send(_ header: CommandAPDU, secret: borrowing Secret) throws(CardError) -> ResponseAPDU {
         try hold()
-        guard header.data.isEmpty, (1...CommandAPDU.maximumShortData).contains(secret.count) else {
-            throw CardError(.invalidCommand, "a secret of \(secret.count) bytes does not fit a short command")
+        guard header.data.isEmpty, (1...CommandAPDU.maximumExtendedData).contains(secret.count) else {
+            throw CardError(.invalidCommand, "a secret of \(secret.count) bytes does not fit a command")
         }
-        let count = secret.count
-        let bytes = secret.bytes
+        var start = 0
+        while secret.count - start > CommandAPDU.maximumShortData {
+            var block = header
+            block.cla |= CardTransaction.chainingBit
+            let end = start + CommandAPDU.maximumShortData
+            let response = try sendBlock(block, secret.bytes.extracting(start..<end))
+            guard response.status == .success else { return response }
+            start = end
+        }
+        return try sendBlock(header, secret.bytes.extracting(start..<secret.count))
+    }
+
+    private mutating func sendBlock(_ header: CommandAPDU, _ bytes: Span<UInt8>) throws(CardError) -> ResponseAPDU {
+        let count = bytes.count
         let encoded = Secret(capacity: 5 + count) { output in
             output.append([header.cla, header.ins, header.p1, header.p2, UInt8(truncatingIfNeeded: count)])
             output.append(bytes)

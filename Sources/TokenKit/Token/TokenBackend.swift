@@ -214,6 +214,21 @@ public protocol TokenBackend: AnyObject, Sendable {
         notice: OperationNotice?
     ) throws(TokenError) -> Secret
 
+    // MARK: Administration
+
+    func managementKey(at insertion: TokenInsertion) throws(TokenError) -> ManagementKeyStatus
+
+    /// Changes the token's content (``Token/perform(_:by:_:)``). The token counts as put in anew afterwards: what was listed before
+    /// has to be listed again.
+    func perform(
+        _ change: TokenChange, by administrator: borrowing TokenAdministrator, at insertion: TokenInsertion
+    ) throws(TokenError) -> TokenChangeOutcome
+
+    /// Deletes all content (``Token/erase(_:)``). The token counts as put in anew afterwards.
+    func erase(at insertion: TokenInsertion) throws(TokenError)
+
+    func attestation(of key: TokenObjectID, at insertion: TokenInsertion) throws(TokenError) -> [[UInt8]]
+
     /// Releases the token.
     ///
     /// - Parameter resetting: whether the token is reset, so that it forgets a presented PIN.
@@ -228,6 +243,24 @@ extension TokenBackend {
     public var questionTurn: QuestionTurn? { nil }
     public var hasKeptPIN: Bool { false }
     public func beginLoginWithKeptPIN(at insertion: TokenInsertion) -> Bool { false }
+
+    private var unmanaged: TokenError {
+        TokenError(.unsupported, "the token in '\(name)' is administered with its own tool")
+    }
+
+    public func managementKey(at insertion: TokenInsertion) throws(TokenError) -> ManagementKeyStatus {
+        throw unmanaged
+    }
+
+    public func perform(
+        _ change: TokenChange, by administrator: borrowing TokenAdministrator, at insertion: TokenInsertion
+    ) throws(TokenError) -> TokenChangeOutcome { throw unmanaged }
+
+    public func erase(at insertion: TokenInsertion) throws(TokenError) { throw unmanaged }
+
+    public func attestation(of key: TokenObjectID, at insertion: TokenInsertion) throws(TokenError) -> [[UInt8]] {
+        throw unmanaged
+    }
 
     /// Whether a token is present. Does not wait, and sends nothing.
     public var hasCard: Bool { occupancy.hasCard }

@@ -151,6 +151,27 @@ public protocol Token: Sendable {
     mutating func perform(
         _ operation: TokenOperation, presenting pin: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
     ) throws(TokenError) -> Secret
+
+    // MARK: Administration
+
+    mutating func managementKey(_ card: inout CardTransaction) throws(TokenError) -> ManagementKeyStatus
+
+    /// Changes the token's content. Its facts that are no longer true are forgotten, also where the change fails half-way.
+    ///
+    /// - Throws: ``TokenError`` `.notAuthorized` for a wrong management key; `.invalidArgument` for a place that holds what may not be
+    ///   replaced, before anything is changed; `.unsupported`, `.storage`, and what ``verify(_:lastTry:_:)`` throws.
+    mutating func perform(
+        _ change: TokenChange, by administrator: borrowing TokenAdministrator, _ card: inout CardTransaction
+    ) throws(TokenError) -> TokenChangeOutcome
+
+    /// Deletes all keys, certificates and data, and sets PIN, unblocking key and management key to those that the token was delivered
+    /// with. Spends all tries of PIN and unblocking key first where the token wants that.
+    mutating func erase(_ card: inout CardTransaction) throws(TokenError)
+
+    /// The token's statement that it has made a key, and how the key is used: a certificate in DER, and that of the key which signed it.
+    mutating func attestation(
+        of key: TokenObjectID, _ card: inout CardTransaction
+    ) throws(TokenError) -> [[UInt8]]
 }
 
 extension Token {
@@ -209,7 +230,7 @@ public enum PINKind: String, Hashable, Sendable {
 
     /// The advice for a blocked unblocking key.
     public static let adviceToReset =
-        "reset the card, which deletes its keys and certificates: 'ykman piv reset' for a YubiKey, the maker's tool for others"
+        "reset the card, which deletes its keys and certificates: 'tokenctl card reset', where the card can do that"
 
     /// The remaining tries, in the words that an error's text adds to "wrong PIN".
     public static func remark(triesLeft: Int?) -> String {

@@ -171,6 +171,43 @@ extension TokenSlot: TokenBackend {
         }
     }
 
+    public func managementKey(at insertion: TokenInsertion) throws(TokenError) -> ManagementKeyStatus {
+        try perform(at: insertion) { (token, card) throws(TokenError) in try token.managementKey(&card) }
+    }
+
+    public func perform(
+        _ change: TokenChange, by administrator: borrowing TokenAdministrator, at insertion: TokenInsertion
+    ) throws(TokenError) -> TokenChangeOutcome {
+        do {
+            let outcome = try perform(at: insertion) { (token, card) throws(TokenError) in
+                try token.perform(change, by: administrator, &card)
+            }
+            renewInsertion(after: insertion)
+            return outcome
+        } catch {
+            if !error.isBeforeChange { renewInsertion(after: insertion) }
+            throw error
+        }
+    }
+
+    /// Has all clients read the token again, whose content was changed.
+    private func renewInsertion(after insertion: TokenInsertion) {
+        shared.state.withLock { state in
+            guard state.insertion == insertion else { return }
+            state.insertion = TokenInsertion(number: insertion.number + 1)
+            state.token = nil
+        }
+    }
+
+    public func erase(at insertion: TokenInsertion) throws(TokenError) {
+        defer { renewInsertion(after: insertion) }
+        try perform(at: insertion) { (token, card) throws(TokenError) in try token.erase(&card) }
+    }
+
+    public func attestation(of key: TokenObjectID, at insertion: TokenInsertion) throws(TokenError) -> [[UInt8]] {
+        try perform(at: insertion) { (token, card) throws(TokenError) in try token.attestation(of: key, &card) }
+    }
+
     public func prove(_ key: ProofKey, at insertion: TokenInsertion) throws(TokenError) {
         try perform(at: insertion) { (token, card) throws(TokenError) in try token.prove(key, &card) }
     }
@@ -282,6 +319,18 @@ extension TokenSlot: TokenBackend {
             let result = try token.perform(operation, presenting: pin, lastTry: lastTry, &card)
             if pin.origin != .presented { noteGift(pin, &token.pins) }
             return result
+        }
+    }
+}
+
+extension TokenError {
+    /// Whether an administrator was refused before anything was changed, and may be asked again.
+    fileprivate var isBeforeChange: Bool {
+        switch code {
+        case .notAuthorized, .invalidArgument, .pinRequired, .pinFormat, .pinIncorrect, .pinKnownIncorrect, .pinLastTry,
+            .pinBlocked:
+            true
+        default: false
         }
     }
 }

@@ -73,6 +73,9 @@ extension ListSmartcards.CardRow {
 struct Card: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "card",
-        abstract: "Show a card, read its data objects, and manage its PIN.",
-        subcommands: [Info.self, Read.self, Pin.self])
+        abstract: "Show a card, make it ready, and manage its PIN, keys, certificates and data.",
+        subcommands: [
+            Info.self, Setup.self, Pin.self, Generate.self, Import.self, SelfSign.self, PutCertificate.self, Move.self,
+            Delete.self, Attest.self, SetManagementKey.self, SetPINTries.self, Read.self, Write.self, Reset.self,
+        ])
 }

@@ -1,0 +1,190 @@
+internal import HostAPI
+internal import KeychainModel
+internal import SecureBytes
+internal import SystemCrypto
+internal import TokenKit
+
+// Changes of a card's content, which need its management key.
+extension TokenKeychain {
+    /// Asks for the management key, or for the PIN under which the card keeps it, and changes the card's content.
+    func administer(
+        _ change: CardChange, by authority: CardAuthority, _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> CardChangeOutcome {
+        let insertion = try insertion()
+        let status = try KeychainError.mapping { () throws(TokenError) in try slot.managementKey(at: insertion) }
+        let change = try change.tokenChange(status)
+        let isKept = authority == .found && status.isKeptOnToken
+        let key = try isKept ? nil : managementKey(status, authority, change, authentication)
+        guard isKept || change.needsPIN(status) else {
+            return try CardChangeOutcome(
+                KeychainError.mapping { () throws(TokenError) in
+                    try slot.perform(change, by: TokenAdministrator(.init(key, isKept: isKept)), at: insertion)
+                })
+        }
+        var question = PINQuestion(
+            .pin, use: "administer it", slot: slot, insertion: insertion, authentication: authentication,
+            allowsPINPad: false)
+        let outcome = try question.present { (pin, lastTry) throws(TokenError) in
+            let administrator = TokenAdministrator(
+                .init(key, isKept: isKept), PIN(pin.secret.clone()), lastTry)
+            return try slot.perform(change, by: administrator, at: insertion)
+        }
+        return CardChangeOutcome(outcome)
+    }
+
+    /// Asks for the management key until its form is right.
+    ///
+    /// - Returns: nil for the factory's.
+    private func managementKey(
+        _ status: ManagementKeyStatus, _ authority: CardAuthority, _ change: TokenChange,
+        _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> SharedSecret? {
+        if authority == .found, status.isDefault == true { return nil }
+        var failure: String?
+        for _ in 0..<PromptRequest.mostQuestions {
+            let request = PromptRequest(
+                .managementKey, subject: name,
+                use: status.isDefault == nil ? "administer it (nothing for the factory's)" : "administer it",
+                failure: failure)
+            guard authentication.prompter.canAsk else { throw .cannotAsk(request, by: authentication.prompter) }
+            let answer = try authentication.prompter.ask(request)
+            if answer.isEmpty, status.isDefault == nil { return nil }
+            if let key = Secret(hexadecimal: answer),
+                BlockCipher.allCases.contains(where: { $0.keyLength == key.count })
+            {
+                return SharedSecret(key)
+            }
+            failure = "a management key has 32, 48 or 64 hexadecimal digits"
+            guard authentication.prompter.canAskAgain else { break }
+        }
+        throw KeychainError(.param, failure ?? "", remedy: "give it as the tool that set it shows it")
+    }
+
+    func managementKey() throws(KeychainError) -> CardManagementKeyStatus {
+        let insertion = try insertion()
+        let status = try KeychainError.mapping { () throws(TokenError) in try slot.managementKey(at: insertion) }
+        return CardManagementKeyStatus(
+            cipher: status.cipher, isDefault: status.isDefault, isKeptOnCard: status.isKeptOnToken,
+            keyPlaces: status.keyPlaces.map { CardKeyPlace($0) })
+    }
+
+    func erase() throws(KeychainError) {
+        let insertion = try insertion()
+        try KeychainError.mapping { () throws(TokenError) in try slot.erase(at: insertion) }
+    }
+
+    func attestation(of key: String) throws(KeychainError) -> [[UInt8]] {
+        let insertion = try insertion()
+        return try KeychainError.mapping { () throws(TokenError) in
+            try slot.attestation(of: TokenObjectID(key), at: insertion)
+        }
+    }
+}
+
+extension TokenAdministrator.Key {
+    /// - Parameter value: nil for the factory's key.
+    fileprivate init(_ value: SharedSecret?, isKept: Bool) {
+        if let value {
+            self = .value(value.secret.clone())
+        } else {
+            self = isKept ? .onToken : .factory
+        }
+    }
+}
+
+extension CardKeyPlace {
+    fileprivate init(_ place: KeyPlace) {
+        let use: Use =
+            switch place.use {
+            case .authentication: .authentication
+            case .signature: .signature
+            case .decryption: .decryption
+            case .presence: .presence
+            }
+        self.init(place.id.rawValue, for: use)
+    }
+}
+
+extension TokenChange {
+    /// Whether the PIN is needed beside the management key.
+    fileprivate func needsPIN(_ status: ManagementKeyStatus) -> Bool {
+        switch self {
+        case .setTries: true
+        case .setManagementKey(let new): new.isKeptOnToken || status.isKeptOnToken
+        default: false
+        }
+    }
+}
+
+extension CardChange {
+    fileprivate func tokenChange(_ status: ManagementKeyStatus) throws(KeychainError) -> TokenChange {
+        switch self {
+        case .generateKey(let slot, let kind, let policies, let replacing):
+            guard let algorithm = TokenKey.Algorithm(kind) else {
+                throw KeychainError(.invalidAlgorithm, "cards have no keys of the kind \(kind)")
+            }
+            return .generateKey(
+                TokenObjectID(slot), algorithm, KeyPolicies(policies), replacing: KeyReplacement(replacing))
+        case .importKey(let slot, let key, let policies, let replacing):
+            return .importKey(TokenObjectID(slot), key, KeyPolicies(policies), replacing: KeyReplacement(replacing))
+        case .setCertificate(let slot, let certificate): return .setCertificate(TokenObjectID(slot), certificate)
+        case .deleteKey(let slot, let replacing):
+            return .deleteKey(TokenObjectID(slot), replacing: KeyReplacement(replacing))
+        case .moveKey(let slot, let target): return .moveKey(TokenObjectID(slot), to: TokenObjectID(target))
+        case .setData(let name, let content): return .setData(TokenObjectID(name), content)
+        case .identify: return .identify
+        case .setManagementKey(let key):
+            return .setManagementKey(
+                NewManagementKey(
+                    key.cipher ?? key.value.flatMap { $0.cipher(of: status) } ?? status.ciphers.first ?? .tripleDES,
+                    key.value, touch: key.touch, isKeptOnToken: key.isKeptOnCard))
+        case .setTries(let pin, let unblockingKey): return .setTries(pin: pin, unblockingKey: unblockingKey)
+        }
+    }
+}
+
+extension SharedSecret {
+    /// The best cipher of the card that a given key is long enough for.
+    fileprivate func cipher(of status: ManagementKeyStatus) -> BlockCipher? {
+        status.ciphers.first { $0.keyLength == secret.count }
+    }
+}
+
+extension TokenKey.Algorithm {
+    /// - Returns: nil for a kind that cards do not have.
+    fileprivate init?(_ kind: KeyKind) {
+        switch kind {
+        case .rsa(let bits): self = .rsa(bits: bits)
+        case .ecP256: self = .ecP256
+        case .ecP384: self = .ecP384
+        case .ed25519: self = .ed25519
+        case .x25519: self = .x25519
+        case .ecP521, .other: return nil
+        }
+    }
+}
+
+extension KeyPolicies {
+    fileprivate init(_ policies: CardKeyPolicies) { self.init(pin: policies.pin, touch: policies.touch) }
+}
+
+extension KeyReplacement {
+    fileprivate init(_ replacement: CardKeyReplacement) {
+        self =
+            switch replacement {
+            case .none: .none
+            case .ordinary: .ordinary
+            case .any: .any
+            }
+    }
+}
+
+extension CardChangeOutcome {
+    fileprivate init(_ outcome: consuming TokenChangeOutcome) {
+        switch consume outcome {
+        case .done: self = .done
+        case .publicKey(let key): self = .publicKey(key)
+        case .managementKey(let key): self = .managementKey(SharedSecret(key))
+        }
+    }
+}

@@ -1,0 +1,95 @@
+internal import SecureBytes
+internal import TokenKit
+
+/// Yubico's administrative data, object `5FFF00`: how the management key is known.
+///
+///     80 { 81 flags · 82 salt of a key that is derived from the PIN · 83 time of the PIN's last change }
+struct AdministrativeData {
+    private var flags: UInt8
+    private let time: [UInt8]?
+    /// Whether the management key is derived from the PIN, as early tools had it. Such a key is not used here.
+    private(set) var isDerived: Bool
+
+    private static let keptUnderPIN: UInt8 = 0x02
+
+    /// Whether the card keeps the management key under the PIN.
+    var keepsManagementKey: Bool {
+        get { flags & AdministrativeData.keptUnderPIN != 0 }
+        set {
+            flags = newValue ? flags | AdministrativeData.keptUnderPIN : flags & ~AdministrativeData.keptUnderPIN
+            isDerived = false
+        }
+    }
+
+    /// - Parameter content: nil where the card has no such object.
+    init(parsing content: [UInt8]?) throws(TokenError) {
+        let fields = try PIVFormat.parsing("administrative data") { () throws(TLVError) -> [TLVTag: [UInt8]] in
+            guard let content else { return [:] }
+            var outer = try TLVReader.only(0x80, in: content).children()
+            return try outer.fields()
+        }
+        flags = fields[0x81]?.first ?? 0
+        time = fields[0x83]
+        isDerived = fields[0x82] != nil && flags & AdministrativeData.keptUnderPIN == 0
+    }
+
+    var encoded: [UInt8] {
+        let fields = [TLV(0x81, [flags])] + (time.map { [TLV(0x83, $0)] } ?? [])
+        return TLV(0x80, fields).encoded()
+    }
+}
+
+/// A management key that the card keeps in its Printed Information, which needs the PIN. The form is that of ykman and pivy.
+///
+///     88 { 89 key · 8A the key that is about to take its place }
+struct KeptManagementKey: ~Copyable {
+    let key: Secret?
+    let next: Secret?
+
+    init(key: consuming Secret?, next: consuming Secret?) {
+        self.key = key
+        self.next = next
+    }
+
+    /// - Parameter content: of the object, which is overwritten; nil where the card has none.
+    /// - Throws: ``TokenError`` `.unsupported` for an object with printed information, which must not be lost.
+    init(parsing content: inout [UInt8]?) throws(TokenError) {
+        guard var bytes = content, !bytes.isEmpty else {
+            self.init(key: nil, next: nil)
+            return
+        }
+        content = nil
+        defer { bytes.wipe() }
+        guard bytes.first == KeptManagementKey.tag else {
+            throw TokenError(
+                .unsupported, "the card's Printed Information is in use, so that it cannot keep the management key")
+        }
+        var fields = try PIVFormat.parsing("protected management key") { () throws(TLVError) -> [TLVTag: [UInt8]] in
+            var outer = try TLVReader.only(TLVTag(rawValue: UInt32(KeptManagementKey.tag)), in: bytes).children()
+            return try outer.fields()
+        }
+        self.init(
+            key: KeptManagementKey.secret(&fields[0x89]), next: KeptManagementKey.secret(&fields[0x8A]))
+    }
+
+    private static let tag: UInt8 = 0x88
+
+    private static func secret(_ bytes: inout [UInt8]?) -> Secret? {
+        guard var value = bytes.take(), !value.isEmpty else { return nil }
+        return Secret(consuming: &value)
+    }
+
+    /// The object with a key, and the one that is about to take its place.
+    static func encoded(_ key: borrowing Secret, next: borrowing Secret?) -> Secret {
+        func field(_ tag: UInt8, _ secret: borrowing Secret) -> Secret {
+            Secret(joining: [tag, UInt8(truncatingIfNeeded: secret.count)].span, secret.bytes)
+        }
+        let first = field(0x89, key)
+        let content =
+            switch next {
+            case .some(let next): Secret(joining: first.bytes, field(0x8A, next).bytes)
+            case .none: first.clone()
+            }
+        return Secret(joining: [tag, UInt8(truncatingIfNeeded: content.count)].span, content.bytes)
+    }
+}

@@ -1,0 +1,172 @@
+internal import SecureBytes
+internal import SystemCrypto
+internal import TokenKit
+
+// Making, importing, moving and removing keys. SP 800-73-5 part 2 §3.3.1, and Yubico's extension.
+extension PIVToken {
+    func number(of algorithm: TokenKey.Algorithm) throws(TokenError) -> PIVAlgorithm {
+        switch algorithm {
+        case .rsa(1024): return .rsa1024
+        case .rsa(2048): return .rsa2048
+        case .rsa(3072): return .rsa3072
+        case .rsa(4096): return .rsa4096
+        case .ecP256: return .p256
+        case .ecP384: return .p384
+        case .ed25519: return quirks.has(.ed25519As22) ? .soloEd25519 : .ed25519
+        case .x25519: return .x25519
+        case .rsa, .other: throw TokenError(.unsupported, "PIV has no keys of this kind")
+        }
+    }
+
+    func privateKey(_ key: SharedSecret) throws(TokenError) -> PrivateKey {
+        do { return try PrivateKey(encoded: key.secret) } catch {
+            throw TokenError(.invalidArgument, "the private key cannot be read: \(error)")
+        }
+    }
+
+    /// Checks that a slot may get another key.
+    ///
+    /// - Returns: its content; nil where it is empty, or holds a key of which the card tells nothing.
+    mutating func requireReplaceable(
+        _ slot: PIVSlot, _ replacing: KeyReplacement, _ card: inout CardTransaction
+    ) throws(TokenError) -> TokenObject? {
+        let reading = try object(in: slot, isListing: true, &card)
+        if let failure = reading.failure, replacing != .any { throw failure }
+        guard let object = reading.object, replacing != .any else { return reading.object }
+        guard replacing == .ordinary else {
+            throw TokenError(.invalidArgument, "slot \(slot.objectID) is in use (pass --replace to give up its key)")
+        }
+        let usage = object.certificate.flatMap { try? Certificate(der: $0) }?.keyUsage ?? []
+        guard usage.isDisjoint(with: [.keyEncipherment, .dataEncipherment, .keyAgreement]) else {
+            throw TokenError(
+                .invalidArgument,
+                "the certificate in slot \(slot.objectID) says that its key decrypts: what was encrypted for it would be lost (move the key to a retired slot, or pass --replace-decryption-key)"
+            )
+        }
+        return object
+    }
+
+    // The former certificate goes before its key: none must stand beside a key that it does not certify.
+    private mutating func removeCertificate(
+        _ former: TokenObject?, of slot: PIVSlot, _ card: inout CardTransaction
+    ) throws(TokenError) {
+        if former?.certificate != nil { try setCertificate(nil, of: slot, &card) }
+        forgetContent(of: slot)
+    }
+
+    mutating func generate(
+        _ algorithm: PIVAlgorithm, _ policies: KeyPolicies, in slot: PIVSlot, inPlaceOf former: TokenObject?,
+        _ card: inout CardTransaction
+    ) throws(TokenError) -> [UInt8] {
+        try removeCertificate(former, of: slot, &card)
+        let response = try send(PIVCommand.generate(algorithm, policies, in: slot), &card)
+        guard response.status.isSuccess else {
+            throw refusal(response.status, "make the key", algorithm, policies)
+        }
+        let template = try PIVFormat.parsing("new public key") { () throws(TLVError) in
+            try TLVReader.only(0x7F49, in: response.data).value
+        }
+        guard let publicKey = algorithm.subjectPublicKeyInfo(template) else {
+            throw PIVFormat.malformed("new public key", "it is no \(algorithm) key")
+        }
+        remember(keyMadeIn: slot, KeyMetadata.encoded(algorithm, policies, template), &card)
+        return publicKey
+    }
+
+    mutating func load(
+        _ key: PrivateKey, _ policies: KeyPolicies, into slot: PIVSlot, inPlaceOf former: TokenObject?,
+        _ card: inout CardTransaction
+    ) throws(TokenError) {
+        guard let algorithm = key.tokenAlgorithm else {
+            throw TokenError(.unsupported, "PIV has no keys of the kind \(key.kind)")
+        }
+        let number = try number(of: algorithm)
+        let content: Secret
+        do { content = try PIVCommand.importContent(key, policies) } catch {
+            throw TokenError(.invalidArgument, "the private key cannot be imported: \(error)")
+        }
+        try removeCertificate(former, of: slot, &card)
+        let response = try send(PIVCommand.importKey(number, to: slot), secret: content, &card)
+        guard response.status.isSuccess else {
+            throw refusal(response.status, "import the key", number, policies)
+        }
+    }
+
+    private func refusal(
+        _ status: StatusWord, _ what: String, _ algorithm: PIVAlgorithm, _ policies: KeyPolicies
+    ) -> TokenError {
+        switch status {
+        case .incorrectData where policies != KeyPolicies():
+            TokenError(
+                .unsupported,
+                "cannot \(what): the card takes no \(algorithm) key, or none with a PIN or touch policy of its own",
+                status: status)
+        case .incorrectData, .incorrectParameters:
+            TokenError(.unsupported, "cannot \(what): the card takes no \(algorithm) key here", status: status)
+        default: TokenError(status, what)
+        }
+    }
+
+    // MARK: Moving
+
+    /// Checks that the card can move and delete keys (Yubico, from firmware 5.7).
+    mutating func requireMoving(_ card: inout CardTransaction) throws(TokenError) {
+        guard let firmware = try firmware(&card), firmware >= Firmware(5, 7, 0) else {
+            throw TokenError(
+                .unsupported,
+                "this card cannot move or delete keys (a new key takes the place of one; 'card put-certificate --delete' removes a certificate)"
+            )
+        }
+    }
+
+    /// - Parameter target: nil to delete the key.
+    mutating func move(
+        _ source: PIVSlot, to target: PIVSlot?, _ card: inout CardTransaction
+    ) throws(TokenError) {
+        let response = try send(PIVCommand.moveKey(source, to: target), &card)
+        forgetContent(of: source)
+        if let target { forgetContent(of: target) }
+        guard response.status.isSuccess else {
+            throw TokenError(response.status, target == nil ? "delete the key" : "move the key")
+        }
+    }
+
+    /// The certificate is at the target before the key, and is removed from the source last.
+    mutating func move(
+        _ source: PIVSlot, withCertificateTo target: PIVSlot, _ card: inout CardTransaction
+    ) throws(TokenError) {
+        guard source != target else { throw TokenError(.invalidArgument, "the key is there already") }
+        let certificate = try object(in: source, isListing: true, &card).object?.certificate
+        let former = try object(in: target, isListing: true, &card)
+        // A certificate alone is left by a move that was interrupted.
+        let isLeftover = former.object?.key?.publicKey.isEmpty != false && former.object?.certificate == certificate
+        guard former.object == nil || isLeftover else {
+            throw TokenError(.invalidArgument, "slot \(target.objectID) is in use")
+        }
+        if let certificate { try setCertificate(certificate, of: target, &card) }
+        try move(source, to: target, &card)
+        if certificate != nil { try setCertificate(nil, of: source, &card) }
+    }
+
+    /// Forgets what was read of a slot, and what is remembered of it.
+    mutating func forgetContent(of slot: PIVSlot) {
+        knowledge.forget(slot)
+        forgetRemembered(slot)
+        if slot.retiredNumber != nil, let memory, let id = knowledge.identity {
+            memory.remember(RetiredSlotMemory.unknown, for: id)
+        }
+    }
+}
+
+extension PrivateKey {
+    fileprivate var tokenAlgorithm: TokenKey.Algorithm? {
+        switch kind {
+        case .rsa(let bits): .rsa(bits: bits)
+        case .ecP256: .ecP256
+        case .ecP384: .ecP384
+        case .ed25519: .ed25519
+        case .x25519: .x25519
+        case .ecP521, .other: nil
+        }
+    }
+}

@@ -1,0 +1,154 @@
+internal import SecureBytes
+internal import SystemCrypto
+public import TokenKit
+
+// Authentication with the management key. SP 800-73-5 part 2 §3.2.4 and appendix A.1 and A.2.
+extension PIVToken {
+    public mutating func managementKey(_ card: inout CardTransaction) throws(TokenError) -> ManagementKeyStatus {
+        let metadata = try managementKeyMetadata(&card)
+        let firmware = try firmware(&card)
+        let kept = try readable { (token) throws(TokenError) in try token.administrativeData(&card) }?
+            .keepsManagementKey
+        let isYubico = quirks.has(.keysByVersion)
+        let takesAES = isYubico ? firmware.map { $0 >= Firmware(5, 4, 2) } ?? false : !announcedCiphers.isEmpty
+        let ciphers: [BlockCipher] =
+            isYubico && takesAES ? [.aes256, .aes192, .aes128, .tripleDES] : announcedCiphers + [.tripleDES]
+        return ManagementKeyStatus(
+            cipher: metadata?.cipher, isDefault: metadata?.isDefault, isKeptOnToken: kept ?? false, ciphers: ciphers,
+            keyPlaces: PIVSlot.primary.map { KeyPlace($0.objectID, for: $0.use) })
+    }
+
+    private var announcedCiphers: [BlockCipher] {
+        [BlockCipher.aes256, .aes192, .aes128].filter {
+            application.algorithms.contains(ManagementKey.algorithm($0))
+        }
+    }
+
+    /// Proves to the card that its management key is known. A PIN is presented first, where there is one.
+    mutating func authorize(
+        _ administrator: borrowing TokenAdministrator, _ card: inout CardTransaction
+    ) throws(TokenError) {
+        if let lastTry = administrator.lastTry {
+            try administrator.withPIN { (pin) throws(TokenError) in
+                try verify(pin, lastTry: lastTry, &card)
+            }
+        }
+        switch administrator.key {
+        case .factory: try authenticate(ManagementKey.factory, &card)
+        case .value(let key): try authenticate(key, &card)
+        case .onToken: try authenticateWithKeptKey(&card)
+        }
+    }
+
+    private mutating func authenticateWithKeptKey(_ card: inout CardTransaction) throws(TokenError) {
+        let kept = try keptManagementKey(&card)
+        switch kept.key {
+        case .none:
+            throw TokenError(.notAuthorized, "the card does not keep its management key (give it yourself)")
+        case .some(let key):
+            do throws(TokenError) {
+                try authenticate(key, &card)
+            } catch {
+                // A change of the key was interrupted.
+                guard error.code == .notAuthorized else { throw error }
+                switch kept.next {
+                case .some(let next): try authenticate(next, &card)
+                case .none: throw error
+                }
+            }
+        }
+    }
+
+    /// The management key that the card gives to whoever has presented the PIN.
+    mutating func keptManagementKey(_ card: inout CardTransaction) throws(TokenError) -> KeptManagementKey {
+        var command = PIVCommand.getData(.printedInformation)
+        command.confidentiality = .response
+        let response = try send(command, limit: PIVContainer.printedInformation.sizeLimit + 8, &card)
+        var data = try found(response, in: .printedInformation)
+        defer { data?.wipe() }
+        var content =
+            try data.map { (data) throws(TokenError) in
+                try PIVFormat.content(of: data, in: .printedInformation)
+            } ?? nil
+        return try KeptManagementKey(parsing: &content)
+    }
+
+    mutating func administrativeData(_ card: inout CardTransaction) throws(TokenError) -> AdministrativeData {
+        try AdministrativeData(parsing: read(.administrativeData, &card))
+    }
+
+    private mutating func authenticate(
+        _ key: borrowing Secret, _ card: inout CardTransaction
+    ) throws(TokenError) {
+        try confirmSelection(&card)
+        let told = try managementKeyMetadata(&card)?.cipher
+        if let told, told.keyLength != key.count {
+            throw TokenError(
+                .notAuthorized,
+                "this card's management key has \(told.keyLength) bytes (\(ManagementKey.algorithm(told))), and not \(key.count)"
+            )
+        }
+        for cipher in told.map({ [$0] }) ?? ManagementKey.ciphers(ofKeyWith: key.count) {
+            if try authenticate(key, cipher, &card) { return }
+        }
+        throw TokenError(.notAuthorized, "the card has no management key of \(key.count) bytes")
+    }
+
+    /// Has the card and this program prove to each other that they have the key; where the card does not do that, this program alone.
+    ///
+    /// - Returns: false where the card's key is for another cipher.
+    private mutating func authenticate(
+        _ key: borrowing Secret, _ cipher: BlockCipher, _ card: inout CardTransaction
+    ) throws(TokenError) -> Bool {
+        let first = try send(PIVCommand.authenticate(cipher, [TLV(0x80, [UInt8]())]), &card)
+        guard first.status.isSuccess, let witness = Self.field(0x80, of: first, cipher) else {
+            return try authenticateAlone(key, cipher, &card)
+        }
+        let (proof, expected): ([TLV], [UInt8])
+        do throws(CryptoError) {
+            let challenge = try RandomBytes.make(count: cipher.blockLength)
+            proof = [TLV(0x80, try cipher.decrypt(witness, key: key)), TLV(0x81, challenge)]
+            expected = try cipher.encrypt(challenge, key: key)
+        } catch {
+            throw TokenError(.notAuthorized, "the management key cannot be used: \(error)")
+        }
+        let response = try send(PIVCommand.authenticate(cipher, proof), &card)
+        guard response.status.isSuccess else { throw TokenError.wrongManagementKey(response.status) }
+        guard Self.field(0x82, of: response, cipher) == expected else {
+            throw TokenError(.notProven, "the card does not prove that it has the management key")
+        }
+        return true
+    }
+
+    private mutating func authenticateAlone(
+        _ key: borrowing Secret, _ cipher: BlockCipher, _ card: inout CardTransaction
+    ) throws(TokenError) -> Bool {
+        let first = try send(PIVCommand.authenticate(cipher, [TLV(0x81, [UInt8]())]), &card)
+        guard first.status.isSuccess, let challenge = Self.field(0x81, of: first, cipher) else { return false }
+        let answer: [UInt8]
+        do { answer = try cipher.encrypt(challenge, key: key) } catch {
+            throw TokenError(.notAuthorized, "the management key cannot be used: \(error)")
+        }
+        let response = try send(PIVCommand.authenticate(cipher, [TLV(0x82, answer)]), &card)
+        guard response.status.isSuccess else { throw TokenError.wrongManagementKey(response.status) }
+        return true
+    }
+
+    /// A field of a block's length in an answer to GENERAL AUTHENTICATE.
+    private static func field(_ tag: TLVTag, of response: ResponseAPDU, _ cipher: BlockCipher) -> [UInt8]? {
+        guard var template = try? TLVReader.only(0x7C, in: response.data).children(),
+            let value = try? template.fields()[tag], value.count == cipher.blockLength
+        else { return nil }
+        return value
+    }
+}
+
+extension TokenError {
+    fileprivate static func wrongManagementKey(_ status: StatusWord) -> TokenError {
+        if status == .conditionsNotSatisfied {
+            return TokenError(.conditionsNotSatisfied, "the card was not touched in time", status: status)
+        }
+        let left = status.triesLeft.map { PINKind.remark(triesLeft: $0) } ?? ""
+        return TokenError(.notAuthorized, "wrong management key\(left)", triesLeft: status.triesLeft, status: status)
+    }
+}

@@ -1,0 +1,172 @@
+public import SecureBytes
+public import SystemCrypto
+
+/// A change of a token's keys, certificates and data by its administrator.
+public enum TokenChange: Sendable {
+    /// Makes a key pair on the token. The former certificate of its place goes first.
+    case generateKey(TokenObjectID, TokenKey.Algorithm, KeyPolicies, replacing: KeyReplacement)
+    /// Puts a key into the token. The former certificate of its place goes first.
+    ///
+    /// - Parameter key: PKCS #8 in DER (RFC 5208).
+    case importKey(TokenObjectID, SharedSecret, KeyPolicies, replacing: KeyReplacement)
+    /// Sets the certificate of a key, in DER; nil removes it.
+    case setCertificate(TokenObjectID, [UInt8]?)
+    /// Removes a key, and its certificate before it.
+    case deleteKey(TokenObjectID, replacing: KeyReplacement)
+    /// Moves a key and its certificate to an empty place.
+    case moveKey(TokenObjectID, to: TokenObjectID)
+    /// Sets the content of a data object; nil removes it.
+    case setData(TokenObjectID, [UInt8]?)
+    /// Writes the objects by which programs know the token, where it lacks them.
+    case identify
+    case setManagementKey(NewManagementKey)
+    /// Sets the numbers of tries. Tokens set the PIN and the unblocking key to the values that they were delivered with.
+    case setTries(pin: Int, unblockingKey: Int)
+}
+
+/// The conditions on which a new key is used; nil for those of its place.
+public struct KeyPolicies: Hashable, Sendable {
+    public var pin: PINPolicy?
+    public var touch: TouchPolicy?
+
+    public init(pin: PINPolicy? = nil, touch: TouchPolicy? = nil) {
+        (self.pin, self.touch) = (pin, touch)
+    }
+}
+
+/// The keys that a new one may take the place of.
+public enum KeyReplacement: UInt8, Hashable, Sendable, CaseIterable {
+    case none = 1
+    /// Those of which nothing says that they decrypt.
+    case ordinary = 2
+    /// All, also those without which data can be read no more.
+    case any = 3
+}
+
+/// A new management key.
+public struct NewManagementKey: Sendable {
+    public let cipher: BlockCipher
+    /// The key; nil for a random one.
+    public let value: SharedSecret?
+    public let touch: TouchPolicy
+    /// Whether the token keeps it, and gives it to whoever has the PIN.
+    public let isKeptOnToken: Bool
+
+    public init(_ cipher: BlockCipher, _ value: SharedSecret?, touch: TouchPolicy, isKeptOnToken: Bool) {
+        self.cipher = cipher
+        self.value = value
+        self.touch = touch
+        self.isKeptOnToken = isKeptOnToken
+    }
+}
+
+/// The proof that somebody may administer a token.
+public struct TokenAdministrator: ~Copyable, Sendable {
+    public enum Key: ~Copyable, Sendable {
+        /// The management key that tokens of this kind are delivered with.
+        case factory
+        /// The one that the token keeps, and gives to whoever has the PIN.
+        case onToken
+        case value(Secret)
+    }
+
+    public let key: Key
+    private let pin: PIN?
+    /// Whether the last try of the PIN may be spent; nil where there is no PIN.
+    public let lastTry: LastTry?
+
+    public init(_ key: consuming Key) {
+        self.key = key
+        pin = nil
+        lastTry = nil
+    }
+
+    /// - Parameter pin: presented before the key.
+    public init(_ key: consuming Key, _ pin: consuming PIN, _ lastTry: LastTry) {
+        self.key = key
+        self.pin = consume pin
+        self.lastTry = lastTry
+    }
+
+    /// Calls `body` with the PIN, where there is one.
+    public borrowing func withPIN<E: Error>(_ body: (borrowing PIN) throws(E) -> Void) throws(E) {
+        switch pin {
+        case .some(let pin): try body(pin)
+        case .none: break
+        }
+    }
+}
+
+/// The facts of a token's management key that are known without it.
+public struct ManagementKeyStatus: Hashable, Sendable {
+    /// Nil where the token does not tell.
+    public let cipher: BlockCipher?
+    /// Whether it is still the one that the token was delivered with; nil where the token does not tell.
+    public let isDefault: Bool?
+    /// Whether the token keeps it, and gives it to whoever has the PIN.
+    public let isKeptOnToken: Bool
+    /// The ciphers of which a new one may be, the best first.
+    public let ciphers: [BlockCipher]
+    /// The places for the keys of a new token, in the order of its standard.
+    public let keyPlaces: [KeyPlace]
+
+    public init(
+        cipher: BlockCipher?, isDefault: Bool?, isKeptOnToken: Bool, ciphers: [BlockCipher], keyPlaces: [KeyPlace]
+    ) {
+        self.cipher = cipher
+        self.isDefault = isDefault
+        self.isKeptOnToken = isKeptOnToken
+        self.ciphers = ciphers
+        self.keyPlaces = keyPlaces
+    }
+}
+
+/// A place for a key, and the key's use in the token's standard.
+public struct KeyPlace: Hashable, Sendable {
+    public enum Use: UInt8, Hashable, Sendable, CaseIterable {
+        case authentication = 1
+        /// Signatures by which a person is bound.
+        case signature = 2
+        case decryption = 3
+        /// The authentication of the token itself, without a PIN.
+        case presence = 4
+    }
+
+    public let id: TokenObjectID
+    public let use: Use
+
+    public init(_ id: TokenObjectID, for use: Use) {
+        (self.id, self.use) = (id, use)
+    }
+}
+
+/// The result of a change.
+public enum TokenChangeOutcome: ~Copyable, Sendable {
+    case done
+    /// A new key pair's public half, a SubjectPublicKeyInfo in DER (RFC 5280 §4.1).
+    case publicKey([UInt8])
+    /// A random management key that the token does not keep.
+    case managementKey(Secret)
+}
+
+extension Token {
+    private static var unmanaged: TokenError {
+        TokenError(.unsupported, "tokens of this kind are administered with their own tools")
+    }
+
+    public mutating func managementKey(_ card: inout CardTransaction) throws(TokenError) -> ManagementKeyStatus {
+        throw Self.unmanaged
+    }
+
+    public mutating func perform(
+        _ change: TokenChange, by administrator: borrowing TokenAdministrator, _ card: inout CardTransaction
+    ) throws(TokenError) -> TokenChangeOutcome {
+        throw Self.unmanaged
+    }
+
+    public mutating func erase(_ card: inout CardTransaction) throws(TokenError) { throw Self.unmanaged }
+
+    public mutating func attestation(
+        of key: TokenObjectID, _ card: inout CardTransaction
+    ) throws(TokenError) -> [[UInt8]] { throw Self.unmanaged }
+}

@@ -1,0 +1,248 @@
+internal import ArgumentParser
+internal import HostAPI
+internal import KeychainModel
+internal import SecureBytes
+internal import Synchronization
+internal import SystemCrypto
+
+/// The way to a card's management key, for commands that change its content.
+struct AdministrationOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Take the management key, in hexadecimal digits, from fd:N, file:PATH or env:NAME, instead of asking.",
+            valueName: "source"))
+    var managementKeySource: String?
+
+    @OptionGroup var cards: CardOptions
+    @OptionGroup var authentication: AuthenticationOptions
+
+    /// Hides the source from modules, which may be started before anything is asked for.
+    func validate() {
+        if let managementKeySource { SecretSource.withhold(managementKeySource) }
+    }
+
+    /// The only card, and the host that changes it.
+    func card() throws -> AdministeredCard {
+        let session = try CommandKeychains(cards, files: false)
+        let prompter = try authentication.prompter(for: [cards.reader].compactMap { $0 }, session.access)
+        let source = try managementKeySource.map { source in
+            try SecretSource(source, alternative: prompter.alternative, isOpen: InheritedDescriptors.contains)
+        }
+        return try AdministeredCard(
+            session, AdministratorAnswers(prompter, managementKeySource: source), source == nil ? .found : .asked,
+            authentication.request(to: "administer the card"))
+    }
+}
+
+/// Answers the questions for the secrets of a card: with what was given before, from the source of the management key, or by a person.
+final class AdministratorAnswers: Prompter {
+    private struct State {
+        var pin: SharedSecret?
+        var unblockingKey: SharedSecret?
+        var managementKey: SharedSecret?
+    }
+
+    private let person: any Prompter
+    private let managementKeySource: SecretSource?
+    private let state = Mutex(State())
+
+    init(_ person: any Prompter, managementKeySource: SecretSource? = nil) {
+        self.person = person
+        self.managementKeySource = managementKeySource
+    }
+
+    /// Expects the values that cards are delivered with. SP 800-73 leaves them to makers: these are Yubico's, which others have too.
+    func expect(pin: Bool, unblockingKey: Bool) {
+        state.withLock { state in
+            if pin { state.pin = SharedSecret(Secret(copying: Array("123456".utf8).span)) }
+            if unblockingKey { state.unblockingKey = SharedSecret(Secret(copying: Array("12345678".utf8).span)) }
+            // No answer stands for the factory's.
+            state.managementKey = SharedSecret(Secret(capacity: 0) { _ in })
+        }
+    }
+
+    var canAsk: Bool { person.canAsk || managementKeySource != nil || state.withLock { $0.managementKey != nil } }
+    var canAskAgain: Bool { person.canAskAgain }
+    var canConfirm: Bool { person.canConfirm }
+    var alternative: String { person.alternative }
+
+    func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        if request.purpose == .managementKey, let managementKeySource { return try managementKeySource.ask(request) }
+        if request.failure == nil, let known = known(request.purpose) { return known }
+        let answer = SharedSecret(try person.ask(request))
+        state.withLock { state in
+            switch request.purpose {
+            case .pin, .newPIN: state.pin = answer
+            case .managementKey: state.managementKey = answer
+            default: break
+            }
+        }
+        return answer.secret.clone()
+    }
+
+    /// Asks a person for the management key, which is not the factory's.
+    func askForManagementKey(of reader: String) throws(KeychainError) {
+        _ = try ask(
+            PromptRequest(
+                .managementKey, subject: reader, use: "administer it", failure: "it is not the factory's any more"))
+    }
+
+    private func known(_ purpose: PromptRequest.Purpose) -> Secret? {
+        state.withLock { state in
+            switch purpose {
+            case .pin: return state.pin?.secret.clone()
+            case .unblockingKey: return state.unblockingKey?.secret.clone()
+            case .managementKey: return state.managementKey?.secret.clone()
+            default: return nil
+            }
+        }
+    }
+
+    func confirm(_ question: String) throws(KeychainError) -> Bool { try person.confirm(question) }
+}
+
+/// A card whose content a command changes.
+struct AdministeredCard {
+    let session: CommandKeychains
+    let description: KeychainDescription
+    let host: any KeychainService
+    private let authority: CardAuthority
+    private let context: RequestContext
+
+    init(
+        _ session: CommandKeychains, _ prompter: any Prompter, _ authority: CardAuthority, _ context: RequestContext
+    ) throws {
+        self.session = session
+        description = try session.onlyCard()
+        host = session.access.host(asking: prompter)
+        (self.authority, self.context) = (authority, context)
+    }
+
+    var identifier: KeychainIdentifier { description.identifier }
+
+    @discardableResult
+    func change(_ change: CardChange) throws(KeychainError) -> CardChangeOutcome {
+        try host.administer(identifier, change, by: authority, context)
+    }
+
+    /// Makes a key or imports one.
+    ///
+    /// - Returns: its public half.
+    func newKey(_ change: CardChange) throws -> PublicKey {
+        guard case .publicKey(let spki) = try self.change(change) else {
+            throw KeychainError(.internalComponent, "the host did not tell the new key")
+        }
+        return try PublicKey(spki: spki)
+    }
+
+    /// The key of a slot, as it is now.
+    func key(in slot: String) throws -> KeyDescription {
+        let query = KeyQuery(.name(slot), in: .keychains([identifier]))
+        guard let key = try host.keys(matching: query, .silent).found.first else {
+            throw KeychainError(
+                .itemNotFound, "the card tells of no key in slot \(slot)", remedy: "make one with 'card generate'")
+        }
+        return key
+    }
+
+    func sign(
+        _ message: [UInt8], _ algorithm: SignatureAlgorithm, with key: KeyDescription
+    ) throws(KeychainError) -> [UInt8] {
+        try KeyUse(host, context).perform(.sign(message), .messageSignature(algorithm), with: key.item).secret.copied()
+    }
+
+    /// The content of a slot; nil for an empty one.
+    func slot(_ name: String) throws(KeychainError) -> CardSlot? {
+        try host.card(identifier, telling: .slots, .silent).slots.first { $0.name == name }
+    }
+}
+
+extension AdministeredCard {
+    private struct Outcome: Encodable {
+        /// Nil for a change of the card as a whole.
+        let slot: String?
+        let token: String
+    }
+
+    /// Reports a change, of a slot where one is given.
+    func report(_ sentence: String, of slot: SlotArgument? = nil, _ output: OutputOptions) throws {
+        guard output.json else { return StandardOutput.line(sentence) }
+        try Listing.showJSON(Outcome(slot: slot?.name, token: identifier.rawValue))
+    }
+}
+
+/// A slot of a card: `9A`, `9C`, `9D`, `9E`, `82` to `95`.
+struct SlotArgument: ExpressibleByArgument {
+    let name: String
+
+    init?(argument: String) {
+        guard argument.count == 2, let octets = Hex.decode(argument), octets.count == 1 else { return nil }
+        name = Hex.encode(octets)
+    }
+}
+
+/// The kind of a card's key.
+enum CardKeyKind: String, ExpressibleByArgument, CaseIterable {
+    case rsa1024, rsa2048, rsa3072, rsa4096, p256, p384, ed25519, x25519
+
+    var kind: KeyKind {
+        switch self {
+        case .rsa1024: .rsa(bits: 1024)
+        case .rsa2048: .rsa(bits: 2048)
+        case .rsa3072: .rsa(bits: 3072)
+        case .rsa4096: .rsa(bits: 4096)
+        case .p256: .ecP256
+        case .p384: .ecP384
+        case .ed25519: .ed25519
+        case .x25519: .x25519
+        }
+    }
+}
+
+/// The conditions on which a new key of a card is used, and the key whose place it takes.
+struct NewKeyOptions: ParsableArguments {
+    enum PINChoice: String, ExpressibleByArgument, CaseIterable {
+        case never, once, always
+
+        var policy: PINPolicy {
+            switch self {
+            case .never: .never
+            case .once: .once
+            case .always: .always
+            }
+        }
+    }
+
+    enum TouchChoice: String, ExpressibleByArgument, CaseIterable {
+        case never, always, cached
+
+        var policy: TouchPolicy {
+            switch self {
+            case .never: .never
+            case .always: .always
+            case .cached: .cached
+            }
+        }
+    }
+
+    @Option(help: ArgumentHelp("When the key wants the PIN, instead of the slot's own rule.", valueName: "policy"))
+    var pinPolicy: PINChoice?
+
+    @Option(help: ArgumentHelp("When the key wants a touch.", valueName: "policy"))
+    var touchPolicy: TouchChoice?
+
+    @OptionGroup var replacement: ReplacementOptions
+
+    var policies: CardKeyPolicies { CardKeyPolicies(pin: pinPolicy?.policy, touch: touchPolicy?.policy) }
+}
+
+/// The consent to lose a key.
+struct ReplacementOptions: ParsableArguments {
+    @Flag(help: "Give up the key that the slot has.")
+    var replace = false
+
+    @Flag(help: "Give it up also where its certificate says that it decrypts: what was encrypted for it is lost.")
+    var replaceDecryptionKey = false
+
+    var replacing: CardKeyReplacement { replaceDecryptionKey ? .any : replace ? .ordinary : .none }
+}

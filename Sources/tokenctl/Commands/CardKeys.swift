@@ -1,0 +1,146 @@
+internal import ArgumentParser
+internal import HostAPI
+internal import KeychainModel
+internal import SecureBytes
+internal import SystemCrypto
+
+extension Card {
+    struct Generate: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "generate", abstract: "Make a key pair on a card.",
+            discussion: """
+                The private key never leaves the card. Its public half is printed as PEM. A certificate for it is made by \
+                'card self-sign', or by an authority for a request of 'create-csr', and put beside it by 'card put-certificate'.
+                """)
+
+        @Argument(help: "The slot, such as 9A.")
+        var slot: SlotArgument
+
+        @Option(name: .shortAndLong, help: ArgumentHelp("The kind of key.", valueName: "kind"))
+        var algorithm: CardKeyKind = .p256
+
+        @OptionGroup var key: NewKeyOptions
+        @OptionGroup var destination: DestinationOptions
+        @OptionGroup var administration: AdministrationOptions
+
+        func run() throws {
+            let card = try administration.card()
+            let key = try card.newKey(
+                .generateKey(
+                    slot: slot.name, algorithm.kind, key.policies, replacing: key.replacement.replacing))
+            try destination.write(
+                Array(PEM.encode(key.spki, label: "PUBLIC KEY").utf8), as: .text("publicKey", orElse: "data"),
+                ["slot": slot.name, "token": card.identifier.rawValue])
+        }
+    }
+
+    struct Import: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "import", abstract: "Put a private key, and its certificate, into a card.",
+            discussion: """
+                The key is in a file: PEM or DER of PKCS#8, PKCS#1, SEC 1 or OpenSSH, encrypted or not. Certificates in the same PEM \
+                file come along.
+                """)
+
+        @Argument(help: "The slot, such as 9D.")
+        var slot: SlotArgument
+
+        @Argument(help: "The file with the key; - for standard input.", completion: .file())
+        var file: String
+
+        @OptionGroup var key: NewKeyOptions
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var administration: AdministrationOptions
+
+        private struct Outcome: Encodable {
+            let slot: String
+            let token: String
+            let hasCertificate: Bool
+        }
+
+        func run() throws {
+            let card = try administration.card()
+            let input = try Input(file)
+            var bytes = try input.whole(limit: ImportRequest.maximumLength)
+            var request = ImportRequest(SharedSecret(Secret(consuming: &bytes)), named: input.name)
+            (request.passphrase, request.refusesSeveralKeys) = (.asked, true)
+            let found = try card.host.importFile(request, administration.authentication.request).content
+            guard case .objects(let certificates, _, let keys) = found, let key = keys.first else {
+                throw KeychainError(.itemNotFound, "there is no private key in '\(DisplayText.line(input.name))'")
+            }
+            let publicKey = try card.newKey(
+                .importKey(slot: slot.name, key, self.key.policies, replacing: self.key.replacement.replacing))
+            let certificate = certificates.first { $0.spki == publicKey.spki }
+            if let certificate { try card.change(.setCertificate(slot: slot.name, certificate.der)) }
+            guard !output.json else {
+                return try Listing.showJSON(
+                    Outcome(
+                        slot: slot.name, token: card.identifier.rawValue, hasCertificate: certificate != nil))
+            }
+            let what = certificate == nil ? "The key is" : "The key and its certificate are"
+            StandardOutput.line("\(what) in slot \(slot.name).")
+        }
+    }
+
+    struct Move: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "move", abstract: "Move a key and its certificate to an empty slot.",
+            discussion:
+                "A key that decrypts is kept for what was encrypted for it by moving it to a retired slot, 82 to 95.")
+
+        @Argument(help: "The slot with the key.")
+        var slot: SlotArgument
+
+        @Argument(help: "The empty slot.")
+        var target: SlotArgument
+
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var administration: AdministrationOptions
+
+        func run() throws {
+            let card = try administration.card()
+            try card.change(.moveKey(slot: slot.name, to: target.name))
+            try card.report("The key of slot \(slot.name) is in slot \(target.name) now.", of: slot, output)
+        }
+    }
+
+    struct Delete: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "delete", abstract: "Delete a key and its certificate.")
+
+        @Argument(help: "The slot, such as 9A.")
+        var slot: SlotArgument
+
+        @OptionGroup var replacement: ReplacementOptions
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var administration: AdministrationOptions
+
+        func run() throws {
+            let card = try administration.card()
+            try card.change(.deleteKey(slot: slot.name, replacing: replacement.replacing))
+            try card.report("Slot \(slot.name) is empty.", of: slot, output)
+        }
+    }
+
+    struct Attest: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "attest", abstract: "Print a card's statement that it has made a key itself.",
+            discussion: """
+                The statement is a certificate of the key, which tells its policies of PIN and touch, in PEM. The card's own                 certificate, which signed it, follows. Makers of cards publish the root for both.
+                """)
+
+        @Argument(help: "The slot, such as 9A.")
+        var slot: SlotArgument
+
+        @OptionGroup var destination: DestinationOptions
+        @OptionGroup var cards: CardOptions
+
+        func run() throws {
+            let session = try CommandKeychains(cards, files: false)
+            let card = try session.onlyCard().identifier
+            let chain = try session.host.attestation(of: slot.name, on: card, .silent)
+            let text = chain.map { PEM.encode($0, label: "CERTIFICATE") }.joined()
+            try destination.write(Array(text.utf8), as: .text("attestation", orElse: "data"))
+        }
+    }
+}
