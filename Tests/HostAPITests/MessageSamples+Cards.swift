@@ -86,11 +86,13 @@ extension MessageSamples {
                 ModuleDescription("p11-kit-trust", .leftOut(reason: "it names no module")),
             ]),
             .cardChange(.done), .cardChange(.publicKey([0x30])), .cardChange(.managementKey(secret("key"))),
-            .managementKey(CardManagementKeyStatus(cipher: nil, isDefault: nil, isKeptOnCard: true, keyPlaces: [])),
+            .managementKey(
+                CardManagementKeyStatus(cipher: nil, isDefault: nil, isKeptOnCard: true, keyPlaces: [], movesKeys: true)
+            ),
             .managementKey(
                 CardManagementKeyStatus(
                     cipher: .aes192, isDefault: true, isKeptOnCard: false,
-                    keyPlaces: CardKeyPlace.Use.allCases.map { CardKeyPlace("9A", for: $0) })),
+                    keyPlaces: CardKeyPlace.Use.allCases.map { CardKeyPlace("9A", for: $0) }, movesKeys: false)),
             .attestation([]), .attestation([[0x30], []]),
         ]
     }

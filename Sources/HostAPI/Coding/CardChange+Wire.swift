@@ -70,8 +70,8 @@ extension CardKeyPlace: WireRecord {
 
 extension CardManagementKeyStatus: WireRecord {
     static let fields = Fields(
-        CardManagementKeyStatus.init(cipher:isDefault:isKeptOnCard:keyPlaces:),
-        \.cipher, \.isDefault, \.isKeptOnCard, \.keyPlaces)
+        CardManagementKeyStatus.init(cipher:isDefault:isKeptOnCard:keyPlaces:movesKeys:),
+        \.cipher, \.isDefault, \.isKeptOnCard, \.keyPlaces, \.movesKeys)
 }
 
 extension CardChange: WireValue {

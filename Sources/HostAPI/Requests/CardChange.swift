@@ -80,14 +80,19 @@ public struct CardManagementKeyStatus: Sendable, Hashable {
     public let isDefault: Bool?
     /// Whether the card keeps it, and gives it to whoever has the PIN.
     public let isKeptOnCard: Bool
-    /// The slots for the keys of a new card, in the order of its standard.
+    /// The slots for keys, in the order of the card's standard.
     public let keyPlaces: [CardKeyPlace]
+    /// Whether keys can be moved and deleted.
+    public let movesKeys: Bool
 
-    public init(cipher: BlockCipher?, isDefault: Bool?, isKeptOnCard: Bool, keyPlaces: [CardKeyPlace]) {
+    public init(
+        cipher: BlockCipher?, isDefault: Bool?, isKeptOnCard: Bool, keyPlaces: [CardKeyPlace], movesKeys: Bool
+    ) {
         self.cipher = cipher
         self.isDefault = isDefault
         self.isKeptOnCard = isKeptOnCard
         self.keyPlaces = keyPlaces
+        self.movesKeys = movesKeys
     }
 }
 
@@ -100,6 +105,8 @@ public struct CardKeyPlace: Sendable, Hashable {
         case decryption = 3
         /// The authentication of the card itself, without a PIN.
         case presence = 4
+        /// The decryption of what was encrypted for a former key.
+        case retirement = 5
     }
 
     public let slot: String

@@ -13,7 +13,8 @@ extension TokenKeychain {
         let insertion = try insertion()
         let status = try KeychainError.mapping { () throws(TokenError) in try slot.managementKey(at: insertion) }
         let change = try change.tokenChange(status)
-        let isKept = authority == .found && status.isKeptOnToken
+        // A change of the key was interrupted where the factory's still counts.
+        let isKept = authority == .found && status.isKeptOnToken && status.isDefault != true
         let key = try isKept ? nil : managementKey(status, authority, change, authentication)
         guard isKept || change.needsPIN(status) else {
             return try CardChangeOutcome(
@@ -65,7 +66,7 @@ extension TokenKeychain {
         let status = try KeychainError.mapping { () throws(TokenError) in try slot.managementKey(at: insertion) }
         return CardManagementKeyStatus(
             cipher: status.cipher, isDefault: status.isDefault, isKeptOnCard: status.isKeptOnToken,
-            keyPlaces: status.keyPlaces.map { CardKeyPlace($0) })
+            keyPlaces: status.keyPlaces.map { CardKeyPlace($0) }, movesKeys: status.movesKeys)
     }
 
     func erase() throws(KeychainError) {
@@ -100,6 +101,7 @@ extension CardKeyPlace {
             case .signature: .signature
             case .decryption: .decryption
             case .presence: .presence
+            case .retirement: .retirement
             }
         self.init(place.id.rawValue, for: use)
     }

@@ -51,33 +51,38 @@ struct KeptManagementKey: ~Copyable {
         self.next = next
     }
 
-    /// - Parameter content: of the object, which is overwritten; nil where the card has none.
+    /// - Parameter answer: to GET DATA; empty where the card has no such object.
     /// - Throws: ``TokenError`` `.unsupported` for an object with printed information, which must not be lost.
-    init(parsing content: inout [UInt8]?) throws(TokenError) {
-        guard var bytes = content, !bytes.isEmpty else {
-            self.init(key: nil, next: nil)
-            return
+    init(parsing answer: Span<UInt8>) throws(TokenError) {
+        var rest = answer
+        var key: Secret?
+        var next: Secret?
+        do throws(TLVError) {
+            // The outer tag may be missing.
+            if !rest.isEmpty, rest[0] == 0x53 { rest = try rest.readTLV(0x53, .card) }
+            guard !rest.isEmpty else {
+                self.init(key: nil, next: nil)
+                return
+            }
+            var fields = try rest.readTLV(KeptManagementKey.tag, .card)
+            while !fields.isEmpty {
+                let tag = try TLVHeader(fields, .card).tag
+                let value = try fields.readTLV(tag, .card)
+                if tag == 0x89 { key = Secret(copying: value) }
+                if tag == 0x8A { next = Secret(copying: value) }
+            }
+        } catch {
+            guard error.code != .missing else {
+                throw TokenError(
+                    .unsupported,
+                    "the card's Printed Information is in use, so that it cannot keep the management key")
+            }
+            throw PIVFormat.malformed("protected management key", error.description)
         }
-        content = nil
-        defer { bytes.wipe() }
-        guard bytes.first == KeptManagementKey.tag else {
-            throw TokenError(
-                .unsupported, "the card's Printed Information is in use, so that it cannot keep the management key")
-        }
-        var fields = try PIVFormat.parsing("protected management key") { () throws(TLVError) -> [TLVTag: [UInt8]] in
-            var outer = try TLVReader.only(TLVTag(rawValue: UInt32(KeptManagementKey.tag)), in: bytes).children()
-            return try outer.fields()
-        }
-        self.init(
-            key: KeptManagementKey.secret(&fields[0x89]), next: KeptManagementKey.secret(&fields[0x8A]))
+        self.init(key: key, next: next)
     }
 
-    private static let tag: UInt8 = 0x88
-
-    private static func secret(_ bytes: inout [UInt8]?) -> Secret? {
-        guard var value = bytes.take(), !value.isEmpty else { return nil }
-        return Secret(consuming: &value)
-    }
+    private static let tag: TLVTag = 0x88
 
     /// The object with a key, and the one that is about to take its place.
     static func encoded(_ key: borrowing Secret, next: borrowing Secret?) -> Secret {
@@ -90,6 +95,6 @@ struct KeptManagementKey: ~Copyable {
             case .some(let next): Secret(joining: first.bytes, field(0x8A, next).bytes)
             case .none: first.clone()
             }
-        return Secret(joining: [tag, UInt8(truncatingIfNeeded: content.count)].span, content.bytes)
+        return Secret(joining: (tag.octets + [UInt8(truncatingIfNeeded: content.count)]).span, content.bytes)
     }
 }

@@ -11,6 +11,7 @@ extension PIVToken {
         case .generateKey(let id, let algorithm, let policies, let replacing):
             let slot = try requireSlot(id)
             let number = try number(of: algorithm)
+            try requireStrong(number, &card)
             let former = try requireReplaceable(slot, replacing, &card)
             try authorize(administrator, &card)
             return .publicKey(try generate(number, policies, in: slot, inPlaceOf: former, &card))

@@ -18,6 +18,16 @@ extension PIVToken {
         }
     }
 
+    /// Checks that a key which the card makes is not a weak one.
+    mutating func requireStrong(_ algorithm: PIVAlgorithm, _ card: inout CardTransaction) throws(TokenError) {
+        guard case .rsa = algorithm.keyAlgorithm, quirks.has(.keysByVersion), let firmware = try firmware(&card),
+            Advisory.weakRSA.versions.contains(firmware)
+        else { return }
+        throw TokenError(
+            .unsupported,
+            "RSA keys that this card makes are weak, \(Advisory.weakRSA.name) (make a key on a curve, or import one)")
+    }
+
     func privateKey(_ key: SharedSecret) throws(TokenError) -> PrivateKey {
         do { return try PrivateKey(encoded: key.secret) } catch {
             throw TokenError(.invalidArgument, "the private key cannot be read: \(error)")
@@ -109,9 +119,11 @@ extension PIVToken {
 
     // MARK: Moving
 
+    static let firstThatMovesKeys = Firmware(5, 7, 0)
+
     /// Checks that the card can move and delete keys (Yubico, from firmware 5.7).
     mutating func requireMoving(_ card: inout CardTransaction) throws(TokenError) {
-        guard let firmware = try firmware(&card), firmware >= Firmware(5, 7, 0) else {
+        guard let firmware = try firmware(&card), firmware >= PIVToken.firstThatMovesKeys else {
             throw TokenError(
                 .unsupported,
                 "this card cannot move or delete keys (a new key takes the place of one; 'card put-certificate --delete' removes a certificate)"

@@ -15,7 +15,8 @@ extension PIVToken {
             isYubico && takesAES ? [.aes256, .aes192, .aes128, .tripleDES] : announcedCiphers + [.tripleDES]
         return ManagementKeyStatus(
             cipher: metadata?.cipher, isDefault: metadata?.isDefault, isKeptOnToken: kept ?? false, ciphers: ciphers,
-            keyPlaces: PIVSlot.primary.map { KeyPlace($0.objectID, for: $0.use) })
+            keyPlaces: (PIVSlot.primary + PIVSlot.retired).map { KeyPlace($0.objectID, for: $0.use) },
+            movesKeys: firmware.map { $0 >= PIVToken.firstThatMovesKeys } ?? false)
     }
 
     private var announcedCiphers: [BlockCipher] {
@@ -64,13 +65,9 @@ extension PIVToken {
         var command = PIVCommand.getData(.printedInformation)
         command.confidentiality = .response
         let response = try send(command, limit: PIVContainer.printedInformation.sizeLimit + 8, &card)
-        var data = try found(response, in: .printedInformation)
-        defer { data?.wipe() }
-        var content =
-            try data.map { (data) throws(TokenError) in
-                try PIVFormat.content(of: data, in: .printedInformation)
-            } ?? nil
-        return try KeptManagementKey(parsing: &content)
+        var data = try found(response, in: .printedInformation) ?? []
+        defer { data.wipe() }
+        return try KeptManagementKey(parsing: data.span)
     }
 
     mutating func administrativeData(_ card: inout CardTransaction) throws(TokenError) -> AdministrativeData {

@@ -4,6 +4,9 @@ package struct Advisory: Sendable {
     package let advice: String
     let versions: ClosedRange<Firmware>
 
+    /// The RSA keys that such a device makes can be computed from their public halves.
+    static let weakRSA = all[0]
+
     static let all: [Advisory] = [
         Advisory(
             name: "YSA-2017-01 (ROCA)", advice: "RSA keys generated on this device are weak; replace them",

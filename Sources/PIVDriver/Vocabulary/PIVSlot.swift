@@ -85,7 +85,8 @@ public enum PIVSlot: UInt8, Hashable, Sendable, CaseIterable {
         case .authentication: .authentication
         case .signature: .signature
         case .cardAuthentication: .presence
-        default: .decryption
+        case .keyManagement: .decryption
+        default: .retirement
         }
     }
 

@@ -107,17 +107,21 @@ public struct ManagementKeyStatus: Hashable, Sendable {
     public let isKeptOnToken: Bool
     /// The ciphers of which a new one may be, the best first.
     public let ciphers: [BlockCipher]
-    /// The places for the keys of a new token, in the order of its standard.
+    /// The places for keys, in the order of the token's standard.
     public let keyPlaces: [KeyPlace]
+    /// Whether keys can be moved and deleted.
+    public let movesKeys: Bool
 
     public init(
-        cipher: BlockCipher?, isDefault: Bool?, isKeptOnToken: Bool, ciphers: [BlockCipher], keyPlaces: [KeyPlace]
+        cipher: BlockCipher?, isDefault: Bool?, isKeptOnToken: Bool, ciphers: [BlockCipher], keyPlaces: [KeyPlace],
+        movesKeys: Bool
     ) {
         self.cipher = cipher
         self.isDefault = isDefault
         self.isKeptOnToken = isKeptOnToken
         self.ciphers = ciphers
         self.keyPlaces = keyPlaces
+        self.movesKeys = movesKeys
     }
 }
 
@@ -130,6 +134,8 @@ public struct KeyPlace: Hashable, Sendable {
         case decryption = 3
         /// The authentication of the token itself, without a PIN.
         case presence = 4
+        /// The decryption of what was encrypted for a former key.
+        case retirement = 5
     }
 
     public let id: TokenObjectID

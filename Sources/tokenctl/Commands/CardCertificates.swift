@@ -84,15 +84,18 @@ extension Card {
 
 extension AdministeredCard {
     /// Has the key of a slot sign a certificate for itself, and puts that beside it.
-    func selfSign(_ slot: String, commonName: String, days: UInt16) throws {
+    ///
+    /// - Parameter use: nil for that of the slot.
+    func selfSign(_ slot: String, for use: CardKeyPlace.Use? = nil, commonName: String, days: UInt16) throws {
         let key = try key(in: slot)
         let publicKey = try PublicKey(spki: key.publicKey)
         let algorithm = try CertificateBuilder.signatureAlgorithm(of: publicKey, digest: .sha256)
         var builder = try CertificateBuilder(
             commonName: commonName, publicKey: publicKey, notBefore: Clock.now - 60,
             notAfter: Clock.now + Int64(days) * 86_400)
-        let places = try host.managementKey(of: identifier, .silent).keyPlaces
-        builder.keyUsage = KeyUsage(places.first { $0.slot == slot }?.use ?? .decryption, publicKey.kind)
+        let places = try use == nil ? host.managementKey(of: identifier, .silent).keyPlaces : []
+        let use = use ?? places.first { $0.slot == slot }?.use ?? .decryption
+        builder.keyUsage = KeyUsage(use, publicKey.kind)
         let message = try builder.toBeSigned(using: algorithm)
         let signature = try sign(message, algorithm, with: key)
         let certificate = try CertificateBuilder.assemble(message, signature: signature, algorithm: algorithm)
@@ -105,7 +108,7 @@ extension KeyUsage {
         switch use {
         case .authentication, .presence: self = .digitalSignature
         case .signature: self = [.digitalSignature, .nonRepudiation]
-        case .decryption:
+        case .decryption, .retirement:
             self = kind.isRSA ? [.keyEncipherment, .digitalSignature] : [.keyAgreement, .digitalSignature]
         }
     }

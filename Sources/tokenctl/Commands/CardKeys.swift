@@ -24,6 +24,7 @@ extension Card {
         @OptionGroup var administration: AdministrationOptions
 
         func run() throws {
+            try Output(path: destination.path).check()
             let card = try administration.card()
             let key = try card.newKey(
                 .generateKey(

@@ -100,12 +100,13 @@ extension Card {
             if pinIsDefault ?? isNew { steps.append(.changePIN) }
             if unblockingKeyIsDefault ?? isNew { steps.append(.changeUnblockingKey) }
             if try !hasIdentifier(card) { steps.append(.identify) }
-            for place in key.keyPlaces where place.use != .presence || cardAuthentication {
+            for place in key.keyPlaces
+            where place.use != .retirement && (place.use != .presence || cardAuthentication) {
                 let known = overview.slots.first { $0.name == place.slot }
                 if known == nil { steps.append(.makeKey(place.slot)) }
                 if known?.certificate == nil { steps.append(.certify(place.slot)) }
             }
-            if !key.isKeptOnCard, key.isDefault ?? isNew { steps.append(.setManagementKey) }
+            if key.isDefault ?? (isNew && !key.isKeptOnCard) { steps.append(.setManagementKey) }
             return steps
         }
 

@@ -75,7 +75,8 @@ struct Card: ParsableCommand {
         commandName: "card",
         abstract: "Show a card, make it ready, and manage its PIN, keys, certificates and data.",
         subcommands: [
-            Info.self, Setup.self, Pin.self, Generate.self, Import.self, SelfSign.self, PutCertificate.self, Move.self,
+            Info.self, Setup.self, Pin.self, Generate.self, Import.self, SelfSign.self, PutCertificate.self, Renew.self,
+            Move.self,
             Delete.self, Attest.self, SetManagementKey.self, SetPINTries.self, Read.self, Write.self, Reset.self,
         ])
 }

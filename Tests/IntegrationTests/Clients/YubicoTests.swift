@@ -173,6 +173,39 @@ import VirtualCard
     }
 }
 
+/// A card that this package administers, and one that Yubico's tool does, are used by the other.
+@Suite struct AdministrationWithYubicoTests {
+    @Test func theirToolGoesOnWithACardThatWasSetUpHere() throws {
+        let key = try YubicoCard()
+        try key.tokenctl("setup", "-c", "Jo", "--yes", "--pin-source", key.secret("new", "111222\n11122233\n"))
+        let status = try key.tool("status")
+        for slot in ["9a", "9c", "9d"] { #expect(status.contains("Slot \(slot):\t\n\tAlgorithm:\tECCP256")) }
+        #expect(status.contains("CHUID:\t3019d4e739da739ced39ce739d836858210842108421c84210c3eb3410"))
+        #expect(status.contains("CCC:\tf015a000000116ff02"))
+        try key.tool("verify-pin", "-P", "111222")
+        let file = key.card.folder.path("management")
+        try key.tokenctl("set-management-key", "-a", "3des", "-o", file, "--pin-source", key.secret("pin", "111222\n"))
+        let management = String(decoding: try key.card.folder.read("management"), as: UTF8.self)
+        try key.tool("generate", "-s", "9e", "-A", "ECCP256", "-k\(management)", "-o", key.card.folder.path("9e.pub"))
+    }
+
+    @Test func aCardThatTheirToolHasMadeIsChangedHere() throws {
+        let key = try YubicoCard()
+        try key.tool("set-chuid")
+        let certificate = try key.generate("9a", "RSA2048")
+        let other = "010203040506070801020304050607080102030405060701"
+        try key.tool("set-mgm-key", "-n", other)
+        let source = try key.secret("management", other)
+        try key.tokenctl("put-certificate", "9a", "--delete", "--management-key-source", source)
+        #expect(try !key.tool("status").contains("Slot 9a"))
+        try key.tokenctl("put-certificate", "9a", certificate, "--management-key-source", source)
+        #expect(try key.tool("status").contains("Subject DN:\tCN=Key 9a"))
+        try key.tokenctl("reset", "--confirm", "YubiKey 5 7654321")
+        try key.tool("verify-pin", "-P", "123456")
+        #expect(try !key.tool("status").contains("Slot 9a"))
+    }
+}
+
 /// A card in the profile of a YubiKey 5, which `yubico-piv-tool` administers.
 private struct YubicoCard {
     let card: ClientCard
@@ -186,6 +219,20 @@ private struct YubicoCard {
     @discardableResult
     func tool(_ action: String, _ options: String..., at location: SourceLocation = #_sourceLocation) throws -> String {
         try card.succeed(["yubico-piv-tool", "-a", action] + options, at: location)
+    }
+
+    /// Runs a command of `tokenctl card`, which has to succeed.
+    func tokenctl(_ command: String..., at location: SourceLocation = #_sourceLocation) throws {
+        let places = ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"]
+        let own = places.map { "\($0)=\(card.folder.path)" }
+        try card.succeed(["env"] + own + [Program.command, "card"] + command, at: location)
+    }
+
+    /// Writes a file that other users cannot read, and returns it as a source of secrets.
+    func secret(_ name: String, _ text: String) throws -> String {
+        let file = try card.folder.write(name, text)
+        try card.succeed(["chmod", "600", file])
+        return "file:\(file)"
     }
 
     /// Runs an action after the PIN was verified.

@@ -144,6 +144,28 @@ extension Desk {
         }
     }
 
+    /// YSA-2017-01: a YubiKey 4.2.7 makes weak RSA keys. Its keys on curves, and imported ones, are as good as others.
+    @Test func aCardThatMakesWeakRSAKeysIsToldToMakeOthers() throws {
+        let desk = try Self.blank(.yubiKey42)
+        #expect(throws: TokenError(.unsupported, "")) {
+            try desk.administer(.generateKey("9A", .rsa(bits: 2048), KeyPolicies(), replacing: .none))
+        }
+        #expect(desk.count(0x47) == 0)
+        try desk.administer(.generateKey("9A", .ecP256, KeyPolicies(), replacing: .none))
+    }
+
+    @Test func printedInformationIsNotLost() throws {
+        let desk = try Self.blank(.yubiKey57)
+        let printed = TLV(0x01, Array("Jo Doe".utf8)).encoded()
+        try desk.administer(.setData("printed-information", printed))
+        let new = NewManagementKey(.aes192, nil, touch: .never, isKeptOnToken: true)
+        #expect(throws: TokenError(.unsupported, "")) {
+            try desk.administer(.setManagementKey(new), by: .both("123456"))
+        }
+        #expect(desk.card.contents.objects[0x5FC109] == printed)
+        #expect(try desk.managementKey().isDefault == true && !desk.managementKey().isKeptOnToken)
+    }
+
     // MARK: Import and certificates
 
     @Test(arguments: [KeyKind.rsa(bits: 1024), .rsa(bits: 2048), .ecP256, .ecP384, .ed25519])

@@ -44,13 +44,27 @@ private func pin(_ text: StaticString) -> Secret {
         var card = Self.begin(channel)
         // With no data the command would be a different one: it asks for the tries left.
         #expect(throws: CardError(.invalidCommand, "")) { _ = try card.send(verify, secret: pin("")) }
-        var long = [UInt8](repeating: 0x31, count: 256)
+        var long = [UInt8](repeating: 0x31, count: CommandAPDU.maximumExtendedData + 1)
         let secret = Secret(consuming: &long)
         #expect(throws: CardError(.invalidCommand, "")) { _ = try card.send(verify, secret: secret) }
         var withData = verify
         withData.data = [1]
         #expect(throws: CardError(.invalidCommand, "")) { _ = try card.send(withData, secret: pin("123456")) }
         #expect(channel.commands.isEmpty)
+    }
+
+    /// A private key is longer than a command. ISO/IEC 7816-4 §5.3.3.
+    @Test func aLongSecretIsChainedAndEndsWithTheFirstRefusal() throws {
+        let key = [UInt8](repeating: 0x31, count: 300)
+        let first = "10200080FF" + String(repeating: "31", count: 255)
+        let channel = ScriptedChannel(["9000", "9000"])
+        var card = Self.begin(channel)
+        #expect(try card.send(verify, secret: Secret(copying: key.span)).status == .success)
+        #expect(channel.commands == [first, "002000802D" + String(repeating: "31", count: 45)])
+        let refusing = ScriptedChannel(["6982"])
+        var other = Self.begin(refusing)
+        #expect(try other.send(verify, secret: Secret(copying: key.span)).status == .securityStatusNotSatisfied)
+        #expect(refusing.commands == [first])
     }
 
     @Test func theLongestSecretFits() throws {
