@@ -22,7 +22,8 @@ package struct DescribingPrompter: ForwardingPrompter {
     package func tellOfPINPad(_ request: PromptRequest) { prompter.tellOfPINPad(described(request)) }
 
     package func decide(_ question: AccessQuestion) throws(KeychainError) -> AccessDecision {
-        // What a program has allowed for later has no purpose yet, and a question about a machine has its own.
+        // The data are described for a use that happens now: a permission for later uses has no data yet, and a question about another
+        // machine describes them itself.
         guard question.requester == nil, question.machine == nil, let purpose = describe() else {
             return try prompter.decide(question)
         }
