@@ -32,7 +32,7 @@ extension KeychainKey {
         guard case .messageSignature = algorithm, CertificationMessage.isAbout(publicKey, input) else {
             return try run(algorithm, .sign, input, KeyExchangeParameters(), use).copied()
         }
-        // A key that is for decryption alone proves so that its owner has it, when it gets its certificate.
+        // The signature proves possession of the key to who certifies it (RFC 2986), whatever the key is for otherwise.
         return try forAnyPurpose.run(algorithm, .sign, input, KeyExchangeParameters(), use).copied()
     }
 

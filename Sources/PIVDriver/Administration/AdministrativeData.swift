@@ -7,8 +7,6 @@ internal import TokenKit
 struct AdministrativeData {
     private var flags: UInt8
     private let time: [UInt8]?
-    /// Whether the management key is derived from the PIN, as early tools had it. Such a key is not used here.
-    private(set) var isDerived: Bool
 
     private static let keptUnderPIN: UInt8 = 0x02
 
@@ -17,7 +15,6 @@ struct AdministrativeData {
         get { flags & AdministrativeData.keptUnderPIN != 0 }
         set {
             flags = newValue ? flags | AdministrativeData.keptUnderPIN : flags & ~AdministrativeData.keptUnderPIN
-            isDerived = false
         }
     }
 
@@ -30,7 +27,6 @@ struct AdministrativeData {
         }
         flags = fields[0x81]?.first ?? 0
         time = fields[0x83]
-        isDerived = fields[0x82] != nil && flags & AdministrativeData.keptUnderPIN == 0
     }
 
     var encoded: [UInt8] {
