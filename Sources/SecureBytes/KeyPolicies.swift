@@ -31,3 +31,34 @@ public enum TouchPolicy: Hashable, Sendable {
     /// Whether an operation may wait for a touch.
     package var mayWait: Bool { self != .never && self != .unknown }
 }
+
+/// The conditions on which a new key is used; nil for those of its place.
+public struct KeyPolicies: Hashable, Sendable {
+    public var pin: PINPolicy?
+    public var touch: TouchPolicy?
+
+    public init(pin: PINPolicy? = nil, touch: TouchPolicy? = nil) {
+        (self.pin, self.touch) = (pin, touch)
+    }
+}
+
+/// The keys that a new one may take the place of.
+public enum KeyReplacement: UInt8, Hashable, Sendable, CaseIterable {
+    case none = 1
+    /// Those of which nothing says that they decrypt.
+    case ordinary = 2
+    /// All, also those without which data can be read no more.
+    case any = 3
+}
+
+/// The purpose that a token's standard gives to the key of a place.
+public enum KeyRole: UInt8, Hashable, Sendable, CaseIterable {
+    case authentication = 1
+    /// Signatures by which a person is bound.
+    case signature = 2
+    case decryption = 3
+    /// The authentication of the token itself, without a PIN.
+    case presence = 4
+    /// The decryption of what was encrypted for a former key.
+    case retirement = 5
+}

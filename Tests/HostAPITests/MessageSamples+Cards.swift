@@ -22,14 +22,14 @@ extension MessageSamples {
     private static let cardChanges: [CardChange] =
         [
             .importKey(
-                slot: "9D", secret("key"), CardKeyPolicies(pin: .once, touch: .cached), replacing: .ordinary),
+                slot: "9D", secret("key"), KeyPolicies(pin: .once, touch: .cached), replacing: .ordinary),
             .setCertificate(slot: "9A", [0x30]), .setCertificate(slot: "", nil),
             .deleteKey(slot: "9A", replacing: .any), .moveKey(slot: "9D", to: "82"),
             .setData("chuid", [1]), .setData("", nil), .identify, .setTries(pin: 1, unblockingKey: 255),
             .setManagementKey(CardManagementKey(nil, nil, touch: .never, isKeptOnCard: true)),
         ]
         + ([.rsa(bits: 2048), .ecP256, .ecP384, .ecP521, .ed25519, .x25519, .other("SM2")] as [KeyKind]).map {
-            .generateKey(slot: "9A", $0, CardKeyPolicies(), replacing: .none)
+            .generateKey(slot: "9A", $0, KeyPolicies(), replacing: .none)
         }
         + BlockCipher.allCases.map {
             .setManagementKey(CardManagementKey($0, secret("key"), touch: .always, isKeptOnCard: false))
@@ -92,7 +92,7 @@ extension MessageSamples {
             .managementKey(
                 CardManagementKeyStatus(
                     cipher: .aes192, isDefault: true, isKeptOnCard: false,
-                    keyPlaces: CardKeyPlace.Use.allCases.map { CardKeyPlace("9A", for: $0) }, movesKeys: false)),
+                    keyPlaces: KeyRole.allCases.map { CardKeyPlace("9A", for: $0) }, movesKeys: false)),
             .attestation([]), .attestation([[0x30], []]),
         ]
     }

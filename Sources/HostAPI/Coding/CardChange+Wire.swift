@@ -3,10 +3,10 @@ internal import SystemCrypto
 internal import Wire
 
 extension CardAuthority: WireValue {}
-extension CardKeyReplacement: WireValue {}
+extension KeyReplacement: WireValue {}
 
-extension CardKeyPolicies: WireRecord {
-    static let fields = Fields(CardKeyPolicies.init(pin:touch:), \.pin, \.touch)
+extension KeyPolicies: WireRecord {
+    static let fields = Fields(KeyPolicies.init(pin:touch:), \.pin, \.touch)
 }
 
 extension BlockCipher: WireValue {
@@ -62,7 +62,7 @@ extension CardManagementKey: WireRecord {
         CardManagementKey.init(_:_:touch:isKeptOnCard:), \.cipher, \.value, \.touch, \.isKeptOnCard)
 }
 
-extension CardKeyPlace.Use: WireValue {}
+extension KeyRole: WireValue {}
 
 extension CardKeyPlace: WireRecord {
     static let fields = Fields(CardKeyPlace.init(_:for:), \.slot, \.use)

@@ -4,15 +4,15 @@ public import SystemCrypto
 /// A change of a card's keys, certificates and data by its administrator.
 public enum CardChange: Sendable, Equatable {
     /// Makes a key pair on the card. The former certificate of its slot goes first.
-    case generateKey(slot: String, KeyKind, CardKeyPolicies, replacing: CardKeyReplacement)
+    case generateKey(slot: String, KeyKind, KeyPolicies, replacing: KeyReplacement)
     /// Puts a private key into the card. The former certificate of its slot goes first.
     ///
     /// - Parameter key: PKCS #8 in DER (RFC 5208).
-    case importKey(slot: String, SharedSecret, CardKeyPolicies, replacing: CardKeyReplacement)
+    case importKey(slot: String, SharedSecret, KeyPolicies, replacing: KeyReplacement)
     /// Sets the certificate of a key, in DER; nil removes it.
     case setCertificate(slot: String, [UInt8]?)
     /// Removes a key, and its certificate before it.
-    case deleteKey(slot: String, replacing: CardKeyReplacement)
+    case deleteKey(slot: String, replacing: KeyReplacement)
     /// Moves a key and its certificate to an empty slot.
     case moveKey(slot: String, to: String)
     /// Sets the content of a data object, by its ``CardDataObject/name``; nil removes it.
@@ -25,25 +25,6 @@ public enum CardChange: Sendable, Equatable {
 
     /// The tries that a PIN or unblocking key may have.
     public static let possibleTries = 1...255
-}
-
-/// The conditions on which a new key is used; nil for those of its slot.
-public struct CardKeyPolicies: Sendable, Hashable {
-    public var pin: PINPolicy?
-    public var touch: TouchPolicy?
-
-    public init(pin: PINPolicy? = nil, touch: TouchPolicy? = nil) {
-        (self.pin, self.touch) = (pin, touch)
-    }
-}
-
-/// The keys that a new one may take the place of.
-public enum CardKeyReplacement: UInt8, Sendable, Hashable, CaseIterable {
-    case none = 1
-    /// Those of which no certificate says that they decrypt.
-    case ordinary = 2
-    /// All, also those without which data can be read no more.
-    case any = 3
 }
 
 /// A new management key.
@@ -96,23 +77,12 @@ public struct CardManagementKeyStatus: Sendable, Hashable {
     }
 }
 
-/// A slot for a key, and the key's use in the card's standard.
+/// A slot for a key, and what the card's standard has the key for.
 public struct CardKeyPlace: Sendable, Hashable {
-    public enum Use: UInt8, Sendable, Hashable, CaseIterable {
-        case authentication = 1
-        /// Signatures by which a person is bound.
-        case signature = 2
-        case decryption = 3
-        /// The authentication of the card itself, without a PIN.
-        case presence = 4
-        /// The decryption of what was encrypted for a former key.
-        case retirement = 5
-    }
-
     public let slot: String
-    public let use: Use
+    public let use: KeyRole
 
-    public init(_ slot: String, for use: Use) {
+    public init(_ slot: String, for use: KeyRole) {
         (self.slot, self.use) = (slot, use)
     }
 }

@@ -66,7 +66,7 @@ extension TokenKeychain {
         let status = try KeychainError.mapping { () throws(TokenError) in try slot.managementKey(at: insertion) }
         return CardManagementKeyStatus(
             cipher: status.cipher, isDefault: status.isDefault, isKeptOnCard: status.isKeptOnToken,
-            keyPlaces: status.keyPlaces.map { CardKeyPlace($0) }, movesKeys: status.movesKeys)
+            keyPlaces: status.keyPlaces.map { CardKeyPlace($0.id.rawValue, for: $0.use) }, movesKeys: status.movesKeys)
     }
 
     func erase() throws(KeychainError) {
@@ -93,20 +93,6 @@ extension TokenAdministrator.Key {
     }
 }
 
-extension CardKeyPlace {
-    fileprivate init(_ place: KeyPlace) {
-        let use: Use =
-            switch place.use {
-            case .authentication: .authentication
-            case .signature: .signature
-            case .decryption: .decryption
-            case .presence: .presence
-            case .retirement: .retirement
-            }
-        self.init(place.id.rawValue, for: use)
-    }
-}
-
 extension TokenChange {
     /// Whether the PIN is needed beside the management key.
     fileprivate func needsPIN(_ status: ManagementKeyStatus) -> Bool {
@@ -126,12 +112,12 @@ extension CardChange {
                 throw KeychainError(.invalidAlgorithm, "cards have no keys of the kind \(kind)")
             }
             return .generateKey(
-                TokenObjectID(slot), algorithm, KeyPolicies(policies), replacing: KeyReplacement(replacing))
+                TokenObjectID(slot), algorithm, policies, replacing: replacing)
         case .importKey(let slot, let key, let policies, let replacing):
-            return .importKey(TokenObjectID(slot), key, KeyPolicies(policies), replacing: KeyReplacement(replacing))
+            return .importKey(TokenObjectID(slot), key, policies, replacing: replacing)
         case .setCertificate(let slot, let certificate): return .setCertificate(TokenObjectID(slot), certificate)
         case .deleteKey(let slot, let replacing):
-            return .deleteKey(TokenObjectID(slot), replacing: KeyReplacement(replacing))
+            return .deleteKey(TokenObjectID(slot), replacing: replacing)
         case .moveKey(let slot, let target): return .moveKey(TokenObjectID(slot), to: TokenObjectID(target))
         case .setData(let name, let content): return .setData(TokenObjectID(name), content)
         case .identify: return .identify
@@ -163,21 +149,6 @@ extension TokenKey.Algorithm {
         case .x25519: self = .x25519
         case .ecP521, .other: return nil
         }
-    }
-}
-
-extension KeyPolicies {
-    fileprivate init(_ policies: CardKeyPolicies) { self.init(pin: policies.pin, touch: policies.touch) }
-}
-
-extension KeyReplacement {
-    fileprivate init(_ replacement: CardKeyReplacement) {
-        self =
-            switch replacement {
-            case .none: .none
-            case .ordinary: .ordinary
-            case .any: .any
-            }
     }
 }
 

@@ -80,7 +80,7 @@ public enum PIVSlot: UInt8, Hashable, Sendable, CaseIterable {
     }
 
     /// SP 800-73-5 part 1 §3.1.3 to §3.2.2.
-    var use: KeyPlace.Use {
+    var use: KeyRole {
         switch self {
         case .authentication: .authentication
         case .signature: .signature

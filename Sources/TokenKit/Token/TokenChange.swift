@@ -24,25 +24,6 @@ public enum TokenChange: Sendable {
     case setTries(pin: Int, unblockingKey: Int)
 }
 
-/// The conditions on which a new key is used; nil for those of its place.
-public struct KeyPolicies: Hashable, Sendable {
-    public var pin: PINPolicy?
-    public var touch: TouchPolicy?
-
-    public init(pin: PINPolicy? = nil, touch: TouchPolicy? = nil) {
-        (self.pin, self.touch) = (pin, touch)
-    }
-}
-
-/// The keys that a new one may take the place of.
-public enum KeyReplacement: UInt8, Hashable, Sendable, CaseIterable {
-    case none = 1
-    /// Those of which nothing says that they decrypt.
-    case ordinary = 2
-    /// All, also those without which data can be read no more.
-    case any = 3
-}
-
 /// A new management key.
 public struct NewManagementKey: Sendable {
     public let cipher: BlockCipher
@@ -125,23 +106,12 @@ public struct ManagementKeyStatus: Hashable, Sendable {
     }
 }
 
-/// A place for a key, and the key's use in the token's standard.
+/// A place for a key, and what the token's standard has the key for.
 public struct KeyPlace: Hashable, Sendable {
-    public enum Use: UInt8, Hashable, Sendable, CaseIterable {
-        case authentication = 1
-        /// Signatures by which a person is bound.
-        case signature = 2
-        case decryption = 3
-        /// The authentication of the token itself, without a PIN.
-        case presence = 4
-        /// The decryption of what was encrypted for a former key.
-        case retirement = 5
-    }
-
     public let id: TokenObjectID
-    public let use: Use
+    public let use: KeyRole
 
-    public init(_ id: TokenObjectID, for use: Use) {
+    public init(_ id: TokenObjectID, for use: KeyRole) {
         (self.id, self.use) = (id, use)
     }
 }

@@ -233,7 +233,7 @@ struct NewKeyOptions: ParsableArguments {
 
     @OptionGroup var replacement: ReplacementOptions
 
-    var policies: CardKeyPolicies { CardKeyPolicies(pin: pinPolicy?.policy, touch: touchPolicy?.policy) }
+    var policies: KeyPolicies { KeyPolicies(pin: pinPolicy?.policy, touch: touchPolicy?.policy) }
 }
 
 /// The consent to lose a key.
@@ -244,5 +244,5 @@ struct ReplacementOptions: ParsableArguments {
     @Flag(help: "Give it up also where its certificate says that it decrypts: what was encrypted for it is lost.")
     var replaceDecryptionKey = false
 
-    var replacing: CardKeyReplacement { replaceDecryptionKey ? .any : replace ? .ordinary : .none }
+    var replacing: KeyReplacement { replaceDecryptionKey ? .any : replace ? .ordinary : .none }
 }

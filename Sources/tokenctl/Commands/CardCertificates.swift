@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import HostAPI
 internal import KeychainModel
+internal import SecureBytes
 internal import SystemCrypto
 
 extension Card {
@@ -86,7 +87,7 @@ extension AdministeredCard {
     /// Has the key of a slot sign a certificate for itself, and puts that beside it.
     ///
     /// - Parameter use: nil for that of the slot.
-    func selfSign(_ slot: String, for use: CardKeyPlace.Use? = nil, commonName: String, days: UInt16) throws {
+    func selfSign(_ slot: String, for use: KeyRole? = nil, commonName: String, days: UInt16) throws {
         let key = try key(in: slot)
         let publicKey = try PublicKey(spki: key.publicKey)
         let algorithm = try CertificateBuilder.signatureAlgorithm(of: publicKey, digest: .sha256)
@@ -104,7 +105,7 @@ extension AdministeredCard {
 }
 
 extension KeyUsage {
-    fileprivate init(_ use: CardKeyPlace.Use, _ kind: KeyKind) {
+    fileprivate init(_ use: KeyRole, _ kind: KeyKind) {
         switch use {
         case .authentication, .presence: self = .digitalSignature
         case .signature: self = [.digitalSignature, .nonRepudiation]

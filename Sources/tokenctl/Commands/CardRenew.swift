@@ -44,12 +44,12 @@ extension Card {
             }
             let facts = try card.host.managementKey(of: card.identifier, .silent)
             let kind = try algorithm?.kind ?? PublicKey(spki: key.publicKey).kind
-            let policies = CardKeyPolicies(
+            let policies = KeyPolicies(
                 pin: key.pinPolicy, touch: key.touchPolicy == .unknown ? nil : key.touchPolicy)
             let use = facts.keyPlaces.first { $0.slot == slot.name }?.use ?? .retirement
             guard facts.movesKeys else {
                 try card.change(
-                    .generateKey(slot: slot.name, kind, CardKeyPolicies(), replacing: replacement.replacing))
+                    .generateKey(slot: slot.name, kind, KeyPolicies(), replacing: replacement.replacing))
                 try card.selfSign(slot.name, for: use, commonName: name, days: days)
                 return try card.report("Slot \(slot.name) has a new key.", of: slot, output)
             }

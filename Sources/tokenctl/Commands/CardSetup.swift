@@ -127,7 +127,7 @@ extension Card {
                 try card.host.administer(card.identifier, .changeUnblockingKey, authentication.request)
             case .identify: try card.change(.identify)
             case .makeKey(let slot):
-                let policies = CardKeyPolicies(touch: touchPolicy?.policy)
+                let policies = KeyPolicies(touch: touchPolicy?.policy)
                 try card.change(.generateKey(slot: slot, algorithm.kind, policies, replacing: .none))
             case .certify(let slot): try card.selfSign(slot, commonName: name, days: 3650)
             case .setManagementKey:
