@@ -27,12 +27,13 @@ extension PIVApplet {
     }
 
     private mutating func selectOther(_ name: [UInt8]) throws(Refusal) -> ResponseAPDU {
-        if profile.firmware != nil, profile.has(.otherSelectionDeselects), name.count > 6,
+        if let firmware = profile.firmware, profile.has(.otherSelectionDeselects), name.count > 6,
             PIVApplet.oneTimePasswordIdentifier.starts(with: name)
         {
             session.deselect()
             session.application = .oneTimePassword
-            return .success()
+            // ykman wants the application's status: its version, and that neither of its slots is configured.
+            return .success(firmware.bytes + [0x00, 0x00, 0x00])
         }
         if profile.has(.otherSelectionDeselects) { session.deselect() }
         throw Refusal(.objectNotFound)

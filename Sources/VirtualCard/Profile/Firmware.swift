@@ -16,6 +16,9 @@ public struct Firmware: Sendable, Hashable, Comparable, CustomStringConvertible 
 
     public var description: String { "\(major).\(minor).\(patch)" }
 
+    /// The three numbers, as the card tells them.
+    var bytes: [UInt8] { [major, minor, patch] }
+
     /// The instructions that came with this version or before it.
     var instructions: Set<Instruction> {
         var known: Set<Instruction> = [.version, .reset, .setRetries, .importKey, .setManagementKey]

@@ -36,7 +36,7 @@ extension PIVApplet {
             publicKey: key.privateKey.publicKey, notBefore: authority.notBefore, notAfter: authority.notAfter)
         let firmware = profile.firmware ?? Firmware(0, 0, 0)
         builder.extensions = [
-            CertificateExtension(Attestation.firmware, value: [firmware.major, firmware.minor, firmware.patch]),
+            CertificateExtension(Attestation.firmware, value: firmware.bytes),
             CertificateExtension(Attestation.serialNumber, value: Attestation.integer(contents.serialNumber)),
             CertificateExtension(Attestation.policies, value: [key.pinPolicy.rawValue, key.touchPolicy.rawValue]),
             CertificateExtension(Attestation.formFactor, value: [Attestation.keychainFormFactor]),

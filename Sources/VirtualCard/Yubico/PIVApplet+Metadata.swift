@@ -5,7 +5,7 @@ internal import TokenKit
 extension PIVApplet {
     func version() -> ResponseAPDU {
         guard let firmware = profile.firmware else { return ResponseAPDU(status: .instructionNotSupported) }
-        return .success([firmware.major, firmware.minor, firmware.patch])
+        return .success(firmware.bytes)
     }
 
     func serialNumber() -> ResponseAPDU {
