@@ -38,6 +38,46 @@ final class ClientCard: Sendable {
         return result.description
     }
 
+    // MARK: - The command
+
+    /// Runs `tokenctl` in a home of its own; it has to succeed.
+    ///
+    /// - Returns: its standard output.
+    @discardableResult
+    func tokenctl(_ command: String..., at location: SourceLocation = #_sourceLocation) throws -> String {
+        let places = ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"]
+        let result = try holder.run(["env"] + places.map { "\($0)=\(folder.path)" } + [Program.command] + command)
+        #expect(result.status == 0, "\(command.joined(separator: " ")): \(result)", sourceLocation: location)
+        return result.text
+    }
+
+    /// The subject and the key of a slot, as `tokenctl card info` tells them.
+    func slot(_ name: String, at location: SourceLocation = #_sourceLocation) throws -> String {
+        let overview = try JSONSerialization.jsonObject(with: Data(tokenctl("card", "info", "--json").utf8))
+        let slots = (overview as? [String: Any])?["slots"] as? [[String: Any]] ?? []
+        let slot = try #require(slots.first { $0["slot"] as? String == name }, sourceLocation: location)
+        return ["subject", "key"].map { slot[$0] as? String ?? "none" }.joined(separator: ", ")
+    }
+
+    /// Writes a file that other users cannot read, and returns it as a source of secrets.
+    func secret(_ name: String, _ text: String) throws -> String {
+        let file = try folder.write(name, text)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        return "file:\(file)"
+    }
+
+    static let newPIN = "111222"
+
+    /// Sets up a new card by `tokenctl card setup`, with the PIN ``newPIN`` and "Jo" in its certificates.
+    ///
+    /// - Returns: the source of the PIN.
+    func setUp(at location: SourceLocation = #_sourceLocation) throws -> String {
+        try tokenctl(
+            "card", "setup", "-c", "Jo", "--yes", "--pin-source", secret("new", "\(Self.newPIN)\n11122233\n"),
+            at: location)
+        return try secret("pin", Self.newPIN)
+    }
+
     // MARK: - Checks by OpenSSL
 
     /// Runs `openssl`, which has to succeed.

@@ -15,8 +15,7 @@ struct OpenSCCard {
     /// - Parameter keys: The algorithm identifier of each key's reference, both as `piv-tool` takes them.
     init(_ profile: CardProfile = .generic, keys: KeyValuePairs<String, String>) throws {
         card = try ClientCard(profile)
-        let managementKey = Array(repeating: ["01", "02", "03", "04", "05", "06", "07", "08"], count: 3).joined()
-        try card.folder.write("management-key", managementKey.joined(separator: ":"))
+        try setManagementKey(String(repeating: "0102030405060708", count: 3))
         for (reference, algorithm) in keys {
             try generate(reference, algorithm)
             let certificate = try card.certificate(for: publicKey(reference), named: "Key \(reference)")
@@ -27,18 +26,28 @@ struct OpenSCCard {
     /// The file with a key's public half.
     func publicKey(_ reference: String) -> String { card.folder.path("\(reference).pub") }
 
+    /// Takes another management key, in hexadecimal digits, into the file that `piv-tool` has it from.
+    func setManagementKey(_ digits: String) throws {
+        let octets = try #require(Hex.decode(digits)).map { Hex.encode([$0]) }
+        try card.folder.write("management-key", octets.joined(separator: ":"))
+    }
+
     /// Runs `piv-tool` after authentication with the management key. Its exit status says nothing: after a certificate it is
     /// the number of bytes written.
+    ///
+    /// - Parameter administrator: The management key, as `piv-tool` names it: "M" or "A", its reference and its cipher.
     @discardableResult
-    private func administer(_ arguments: [String], trace: Int = 0) throws -> String {
+    func administer(
+        _ arguments: [String], as administrator: String = "M:9B:03", trace: Int = 0
+    ) throws -> String {
         let variables = ["PIV_EXT_AUTH_KEY=\(card.folder.path("management-key"))", "OPENSC_DEBUG=\(trace)"]
-        return try card.holder.run(["env"] + variables + ["piv-tool", "--admin", "M:9B:03"] + arguments).description
+        return try card.holder.run(["env"] + variables + ["piv-tool", "--admin", administrator] + arguments).description
     }
 
     /// Has the card generate a key. OpenSC 0.23 with OpenSSL 3 fails to write the public key of the card's answer, which is
     /// taken from its trace instead.
-    private func generate(_ reference: String, _ algorithm: String) throws {
-        let trace = try administer(["--genkey", "\(reference):\(algorithm)"], trace: 3)
+    func generate(_ reference: String, _ algorithm: String, as administrator: String = "M:9B:03") throws {
+        let trace = try administer(["--genkey", "\(reference):\(algorithm)"], as: administrator, trace: 3)
         let answer = try #require(Self.answer(to: "00 47 00", in: trace), "\(trace)")
         let template = try TLVReader.only(0x7F49, in: answer)
         var reader = try template.children()
