@@ -31,16 +31,12 @@ final class ConsumerCard: ProgramsOfAConsumer, Sendable {
     ///   - objects: Data objects of the card, by the names of a ``CardImage``'s files.
     ///   - driver: A driver in front of vpcd; nil for none.
     ///   - variables: Further environment variables of programs.
-    init(
+    convenience init(
         _ keys: KeyValuePairs<String, KeyKind>, profile: CardProfile = .yubiKey57, objects: [String: [UInt8]] = [:],
         driver: PrivatePCSCD.ReaderDriver? = nil, variables: [String: String] = [:]
     ) throws {
         let folder = try TemporaryFolder()
-        self.folder = folder
-        for name in ["home", "run", "image"] {
-            try FileManager.default.createDirectory(
-                atPath: folder.path(name), withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        }
+        try Self.makeFolder("image", in: folder)
         let authority = try Authority()
         try folder.write("ca.pem", authority.certificate.pem)
         for (reference, kind) in keys {
@@ -54,7 +50,22 @@ final class ConsumerCard: ProgramsOfAConsumer, Sendable {
                 PKCS12.create([.init(key, certificate)], password: Secret(capacity: 0) { _ in }, iterations: 1))
         }
         for (name, content) in objects { try folder.write("image/" + name, content) }
-        holder = try DaemonWithCard(CardImage.load(folder.path("image")).makeCard(profile: profile), driver: driver)
+        let card = try CardImage.load(folder.path("image")).makeCard(profile: profile)
+        try self.init(card, in: folder, driver: driver, variables: variables)
+    }
+
+    /// A card as its maker delivers it, without keys.
+    convenience init(new profile: CardProfile) throws {
+        try self.init(VirtualCard(profile: profile), in: TemporaryFolder())
+    }
+
+    private init(
+        _ card: VirtualCard, in folder: TemporaryFolder, driver: PrivatePCSCD.ReaderDriver? = nil,
+        variables: [String: String] = [:]
+    ) throws {
+        self.folder = folder
+        for name in ["home", "run"] { try Self.makeFolder(name, in: folder) }
+        holder = try DaemonWithCard(card, driver: driver)
         let home = folder.path("home")
         let own = [
             "HOME": home, "XDG_CONFIG_HOME": home + "/.config", "XDG_DATA_HOME": home + "/.local/share",
@@ -65,6 +76,11 @@ final class ConsumerCard: ProgramsOfAConsumer, Sendable {
         environment = own.merging(holder.daemon.environment) { $1 }.merging(variables) { $1 }
         try folder.write("message", ClientCard.message)
         try folder.write("pin", Self.pin)
+    }
+
+    private static func makeFolder(_ name: String, in folder: TemporaryFolder) throws {
+        try FileManager.default.createDirectory(
+            atPath: folder.path(name), withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     }
 
     func path(_ name: String) -> String { folder.path(name) }

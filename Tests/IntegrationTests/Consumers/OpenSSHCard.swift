@@ -18,7 +18,7 @@ final class OpenSSHCard: Sendable {
         self.card = card
         try card.folder.writeProgram("askpass", "echo \"$1\" >>'\(card.path("asked"))'; echo \(answer)")
         let keys = try card.output(of: ["ssh-keygen", "-D", ConsumerCard.module]).split(separator: "\n")
-        try #require(keys.count == 2, "\(keys)")
+        try #require(keys.count >= 2, "\(keys)")
         try card.folder.write("9A.pub", keys[0] + "\n")
         try card.folder.write("9C.pub", keys[1] + "\n")
     }
