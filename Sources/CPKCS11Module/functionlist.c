@@ -17,8 +17,6 @@ static CK_RV initToken(CK_SLOT_ID slot, CK_BYTE *pin, CK_ULONG length, CK_BYTE *
     return CKR_FUNCTION_NOT_SUPPORTED;
 }
 
-static CK_RV initPIN(CK_SESSION_HANDLE session, CK_BYTE *pin, CK_ULONG length) { return CKR_FUNCTION_NOT_SUPPORTED; }
-
 static CK_RV getOperationState(CK_SESSION_HANDLE session, CK_BYTE *state, CK_ULONG *length) {
     return CKR_FUNCTION_NOT_SUPPORTED;
 }
@@ -91,7 +89,7 @@ static CK_RV verifyMessage(
     .C_GetMechanismList = C_GetMechanismList, \
     .C_GetMechanismInfo = C_GetMechanismInfo, \
     .C_InitToken = initToken, \
-    .C_InitPIN = initPIN, \
+    .C_InitPIN = C_InitPIN, \
     .C_SetPIN = C_SetPIN, \
     .C_OpenSession = C_OpenSession, \
     .C_CloseSession = C_CloseSession, \

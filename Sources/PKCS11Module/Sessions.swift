@@ -88,6 +88,16 @@ public func C_Logout(_ session: CK_SESSION_HANDLE) -> CK_RV {
 }
 
 @c @implementation
+public func C_InitPIN(
+    _ session: CK_SESSION_HANDLE, _ pin: UnsafeMutablePointer<UInt8>?, _ length: CK_ULONG
+) -> CK_RV {
+    perform { context throws(Failure) in
+        let count = unsafe pin == nil ? PKCS11Call.null : UInt64(length)
+        try unsafe PKCS11Call(.initPIN, [UInt64(session), count]).perform(&context, sending: Secrets(pin, length))
+    }
+}
+
+@c @implementation
 public func C_SetPIN(
     _ session: CK_SESSION_HANDLE, _ oldPIN: UnsafeMutablePointer<UInt8>?, _ oldLength: CK_ULONG,
     _ newPIN: UnsafeMutablePointer<UInt8>?, _ newLength: CK_ULONG

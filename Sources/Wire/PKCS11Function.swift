@@ -6,6 +6,7 @@ package enum PKCS11Function: UInt64, CaseIterable {
     case getTokenInfo = 6
     case getMechanismList = 7
     case getMechanismInfo = 8
+    case initPIN = 10
     case setPIN = 11
     case openSession = 12
     case closeSession = 13

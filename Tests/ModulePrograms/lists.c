@@ -48,11 +48,11 @@ int main(int count, char **arguments) {
     MUST(CKR_CRYPTOKI_NOT_INITIALIZED, p11->C_GetSlotList(CK_TRUE, NULL, &number));
     MUST(CKR_CRYPTOKI_NOT_INITIALIZED, p11->C_OpenSession(1, CKF_SERIAL_SESSION, NULL, NULL, &number));
     MUST(CKR_CRYPTOKI_NOT_INITIALIZED, p11->C_Login(1, CKU_USER, pin, 6));
+    MUST(CKR_CRYPTOKI_NOT_INITIALIZED, p11->C_InitPIN(1, pin, 6));
     MUST(CKR_CRYPTOKI_NOT_INITIALIZED, p11->C_WaitForSlotEvent(0, &number, NULL));
     MUST(CKR_CRYPTOKI_NOT_INITIALIZED, p11->C_GetFunctionStatus(1));
 
     MUST(CKR_FUNCTION_NOT_SUPPORTED, p11->C_InitToken(1, pin, 6, pin));
-    MUST(CKR_FUNCTION_NOT_SUPPORTED, p11->C_InitPIN(1, pin, 6));
     MUST(CKR_FUNCTION_NOT_SUPPORTED, p11->C_GetOperationState(1, NULL, &number));
     MUST(CKR_FUNCTION_NOT_SUPPORTED, p11->C_SetOperationState(1, pin, 6, 0, 0));
     MUST(CKR_FUNCTION_NOT_SUPPORTED, p11->C_SignRecoverInit(1, NULL, 1));

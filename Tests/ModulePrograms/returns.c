@@ -21,11 +21,13 @@ static const struct { CK_RV code; const char *name; } names[] = {
     NAMED(CKR_OBJECT_HANDLE_INVALID), NAMED(CKR_OK), NAMED(CKR_OPERATION_ACTIVE),
     NAMED(CKR_OPERATION_NOT_INITIALIZED), NAMED(CKR_PIN_INCORRECT), NAMED(CKR_PIN_INVALID), NAMED(CKR_PIN_LEN_RANGE),
     NAMED(CKR_PIN_LOCKED), NAMED(CKR_RANDOM_SEED_NOT_SUPPORTED), NAMED(CKR_SESSION_HANDLE_INVALID),
-    NAMED(CKR_SESSION_PARALLEL_NOT_SUPPORTED), NAMED(CKR_SESSION_READ_ONLY), NAMED(CKR_SIGNATURE_INVALID),
+    NAMED(CKR_SESSION_PARALLEL_NOT_SUPPORTED), NAMED(CKR_SESSION_READ_ONLY),
+    NAMED(CKR_SESSION_READ_ONLY_EXISTS), NAMED(CKR_SESSION_READ_WRITE_SO_EXISTS), NAMED(CKR_SIGNATURE_INVALID),
     NAMED(CKR_SIGNATURE_LEN_RANGE), NAMED(CKR_SLOT_ID_INVALID), NAMED(CKR_TEMPLATE_INCOMPLETE),
     NAMED(CKR_TEMPLATE_INCONSISTENT), NAMED(CKR_TOKEN_NOT_PRESENT), NAMED(CKR_TOKEN_NOT_RECOGNIZED),
     NAMED(CKR_TOKEN_WRITE_PROTECTED), NAMED(CKR_UNWRAPPING_KEY_HANDLE_INVALID),
-    NAMED(CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT), NAMED(CKR_USER_ALREADY_LOGGED_IN), NAMED(CKR_USER_NOT_LOGGED_IN),
+    NAMED(CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT), NAMED(CKR_USER_ALREADY_LOGGED_IN),
+    NAMED(CKR_USER_ANOTHER_ALREADY_LOGGED_IN), NAMED(CKR_USER_NOT_LOGGED_IN),
     NAMED(CKR_USER_TYPE_INVALID), NAMED(CKR_WRAPPED_KEY_INVALID), NAMED(CKR_WRAPPED_KEY_LEN_RANGE),
     NAMED(CKR_WRAPPING_KEY_HANDLE_INVALID), NAMED(CKR_WRAPPING_KEY_TYPE_INCONSISTENT),
 };
@@ -112,6 +114,7 @@ static CK_ATTRIBUTE named_curve[] = {{CKA_EC_PARAMS, VALUE(p256)}}, kept[] = {{C
         GIVES(code, C_Login, session, CKU_USER, pin, 6);                                            \
         GIVES_3_0(code, C_LoginUser, session, CKU_USER, pin, 6, NULL, 0);                           \
         GIVES(code, C_Logout, session);                                                             \
+        GIVES(code, C_InitPIN, session, pin, 6);                                                    \
         GIVES(code, C_SetPIN, session, pin, 6, pin, 6);                                             \
         GIVES(code, C_CreateObject, session, any_data, 3, &made);                                   \
         GIVES(code, C_CopyObject, session, 1, NULL, 0, &made);                                      \
@@ -234,7 +237,7 @@ static void sessions(void) {
 
     GIVES(CKR_ARGUMENTS_BAD, C_Login, card, CKU_USER, NULL, 6);
     GIVES_3_0(CKR_ARGUMENTS_BAD, C_LoginUser, card, CKU_USER, pin, 6, pin, 6);
-    GIVES(CKR_USER_TYPE_INVALID, C_Login, card, CKU_SO, pin, 6);
+    GIVES(CKR_USER_TYPE_INVALID, C_Login, chain, CKU_SO, pin, 6);
     GIVES_3_0(CKR_USER_TYPE_INVALID, C_LoginUser, card, 77, pin, 6, NULL, 0);
     GIVES(CKR_PIN_LEN_RANGE, C_Login, card, CKU_USER, pin, 3);
     GIVES(CKR_USER_NOT_LOGGED_IN, C_Logout, card);
@@ -245,6 +248,23 @@ static void sessions(void) {
     GIVES(CKR_SESSION_READ_ONLY, C_SetPIN, reader, password, 4, password, 4);
     GIVES(CKR_PIN_INCORRECT, C_Login, chain, CKU_USER, pin, 6);
     GIVES_3_0(CKR_PIN_INCORRECT, C_LoginUser, chain, CKU_USER, pin, 6, NULL, 0);
+
+    /* The security officer, with the management key that cards are delivered with. */
+    CK_UTF8CHAR *key = (CK_UTF8CHAR *)"010203040506070801020304050607080102030405060708";
+    CK_SESSION_HANDLE beside;
+    GIVES(CKR_USER_NOT_LOGGED_IN, C_InitPIN, card, pin, 6);
+    OK(p11->C_OpenSession(card_slot, CKF_SERIAL_SESSION, NULL, NULL, &beside));
+    GIVES(CKR_SESSION_READ_ONLY_EXISTS, C_Login, card, CKU_SO, key, 48);
+    GIVES_3_0(CKR_SESSION_READ_ONLY_EXISTS, C_LoginUser, card, CKU_SO, key, 48, NULL, 0);
+    OK(p11->C_CloseSession(beside));
+    OK(p11->C_Login(card, CKU_SO, key, 48));
+    GIVES(CKR_USER_ANOTHER_ALREADY_LOGGED_IN, C_Login, card, CKU_USER, pin, 6);
+    GIVES_3_0(CKR_USER_ANOTHER_ALREADY_LOGGED_IN, C_LoginUser, card, CKU_USER, pin, 6, NULL, 0);
+    GIVES(CKR_SESSION_READ_WRITE_SO_EXISTS, C_OpenSession, card_slot, CKF_SERIAL_SESSION, NULL, NULL, &beside);
+    GIVES(CKR_ARGUMENTS_BAD, C_InitPIN, card, NULL, 0);
+    GIVES(CKR_PIN_LEN_RANGE, C_InitPIN, card, pin, 5);
+    GIVES(CKR_PIN_INVALID, C_InitPIN, card, (CK_UTF8CHAR *)"abcdef", 6);
+    OK(p11->C_Logout(card));
 }
 
 static CK_OBJECT_HANDLE create(CK_SESSION_HANDLE session, CK_ATTRIBUTE *attributes, CK_ULONG count) {

@@ -30,6 +30,42 @@ package protocol InProcessHost: KeychainService {
         with key: PersistentReference, in place: String, from machine: RemoteMachine
     ) throws(KeychainError)
 
+    /// Logs in to a card as its administrator, whom PKCS #11 calls the security officer. The login ends as a user's does, and goes on while
+    /// the card's content is changed by it.
+    ///
+    /// - Parameter key: the management key in hexadecimal digits, or the PIN where the card keeps the key; nil where a person is to be asked.
+    /// - Throws: `errSecAuthFailed` for a wrong one, `errSecParam` during a login, `errSecInvalidAlgorithm` for a token that is administered
+    ///   with its own tool.
+    func logInAsAdministrator(
+        to place: String, _ key: SharedSecret?, _ context: RequestContext
+    ) throws(KeychainError)
+
+    /// The places for keys on the card that the client administers, in the order of the card's standard.
+    ///
+    /// - Throws: `errSecNotLoggedIn`.
+    func keyPlaces(in place: String, _ context: RequestContext) throws(KeychainError) -> [AdministeredKeyPlace]
+
+    /// Changes the content of the card that the client administers.
+    ///
+    /// - Throws: `errSecNotLoggedIn`.
+    func change(
+        _ change: CardChange, in place: String, _ context: RequestContext
+    ) throws(KeychainError) -> CardChangeOutcome
+
+    /// Sets the management key of the card that the client administers.
+    ///
+    /// - Parameter old: the key with which the client has logged in. Both have hexadecimal digits.
+    /// - Throws: `errSecNotLoggedIn`, `errSecAuthFailed` for another old key or a key of another length.
+    func changeManagementKey(
+        of place: String, from old: SharedSecret, to new: SharedSecret, _ context: RequestContext
+    ) throws(KeychainError)
+
+    /// Sets a new PIN of the card that the client administers by the unblocking key, which a person is asked for.
+    ///
+    /// - Parameter new: nil where a person is to be asked for it.
+    /// - Throws: `errSecNotLoggedIn`.
+    func initializePIN(of place: String, to new: SharedSecret?, _ context: RequestContext) throws(KeychainError)
+
     /// The state of a place, which stays current for as long as the client lives.
     ///
     /// - Throws: `errSecNoSuchKeychain`.
@@ -37,6 +73,18 @@ package protocol InProcessHost: KeychainService {
 
     /// Ends the client: its waits and logins end, and its cards and files are released.
     func end()
+}
+
+/// A place for a key on a card, as its administrator sees it.
+package struct AdministeredKeyPlace: Sendable, Hashable {
+    package let slot: String
+    package let use: KeyRole
+    /// The `CKA_ID` of the place's objects.
+    package let cryptokiID: [UInt8]
+
+    package init(_ slot: String, for use: KeyRole, cryptokiID: [UInt8]) {
+        (self.slot, self.use, self.cryptokiID) = (slot, use, cryptokiID)
+    }
 }
 
 /// The state of a place for tokens, which a client in the host's process looks at with each of its calls. Nothing here waits for a card.
@@ -48,6 +96,9 @@ package protocol PlaceState: AnyObject, Sendable {
 
     /// The number of this client's login, unique to it; 0 where no login is needed; nil for none.
     var login: Int? { get }
+
+    /// The number of this client's login as the card's administrator; nil for none.
+    var administration: Int? { get }
 
     /// Ends a login that is over, where only a check shows it. A token that is in use counts as present.
     func noticeEndOfLogin()

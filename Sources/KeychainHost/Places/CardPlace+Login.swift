@@ -15,7 +15,7 @@ extension CardPlace {
 
     /// Ends the login where the card was taken out, or the card service was restarted. A card that is in use counts as present.
     func noticeEndOfLogin() {
-        guard isLoggedIn else { return }
+        guard isLoggedIn || administration != nil else { return }
         _ = state.withLockIfAvailable { state in
             if let insertion = state.card?.insertion, !slot.holds(insertion) { endLogin(&state) }
             noticeTimeOut(&state)
@@ -33,6 +33,7 @@ extension CardPlace {
     }
 
     func endLogin(_ state: inout State) {
+        endAdministration(&state)
         guard isLoggedIn else { return }
         currentLogin.store(0, ordering: .releasing)
         state.login = Login()
@@ -246,7 +247,7 @@ extension CardPlace {
     func endWaits() { slot.endWaits() }
 
     func letGo() {
-        if isLoggedIn { logOut() }
+        if isLoggedIn || administration != nil { logOut() }
         state.withLock { $0.card = nil }
         slot.disconnect(resetting: false)
     }
@@ -288,12 +289,15 @@ extension CardPlace {
                     try slot.change(.pin, from: oldPIN, to: newPIN, lastTry: .keep, at: insertion)
                 }
             } catch {
-                // A PIN of permitted length that was refused unsent has forbidden characters.
-                let lengths = state.card?.pinLengths ?? 0...255
-                guard error.failure == .pinFormat, lengths.contains(oldPIN.count), lengths.contains(newPIN.count)
-                else { throw error }
-                throw error.failing(.pinCharacters)
+                throw telling(error, of: oldPIN.count, newPIN.count, in: state)
             }
         }
+    }
+
+    /// The error about PINs of these lengths: one of a permitted length that was refused unsent has forbidden characters.
+    func telling(_ error: KeychainError, of counts: Int..., in state: borrowing State) -> KeychainError {
+        let lengths = state.card?.pinLengths ?? 0...255
+        let isCharacters = error.failure == .pinFormat && counts.allSatisfy(lengths.contains)
+        return isCharacters ? error.failing(.pinCharacters) : error
     }
 }

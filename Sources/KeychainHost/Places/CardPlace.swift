@@ -26,12 +26,15 @@ final class CardPlace: HostedPlace {
     let logins = Atomic(0)
     /// The number of the present login; 0 for none. It is written under the lock of the state, and read without it.
     let currentLogin = Atomic(0)
+    /// The number of the present login as administrator, likewise.
+    let currentAdministration = Atomic(0)
     /// The last snapshot of the facts, for calls while the card is in use; nil where no card is known.
     let seen = Mutex<Card?>(nil)
 
     struct State: ~Copyable {
         var card: Card?
         var login = Login()
+        var administration: Administration?
         /// The time at which the present call began to wait for the state.
         var arrival = ContinuousClock.now
     }
@@ -72,6 +75,13 @@ final class CardPlace: HostedPlace {
         var isPINFromClient = false
         /// The data objects that need the PIN.
         var data = CardData()
+    }
+
+    /// A login as administrator. It ends when the card is taken out, or another program changes the card's content.
+    struct Administration: ~Copyable {
+        let administrator: TokenAdministrator
+        /// The card when it began.
+        let status: ManagementKeyStatus
     }
 
     init(

@@ -131,6 +131,54 @@ extension Host: InProcessHost {
         return bytes.secret.clone()
     }
 
+    package func logInAsAdministrator(
+        to place: String, _ key: SharedSecret?, _ context: RequestContext
+    ) throws(KeychainError) {
+        try visit(place: place, context) { (place, _, authentication) throws(KeychainError) in
+            try journal.noting(.logIn, nil, of: place.place.name) { () throws(KeychainError) in
+                try place.logInAsAdministrator(key, authentication)
+            }
+        }
+    }
+
+    package func keyPlaces(
+        in place: String, _ context: RequestContext
+    ) throws(KeychainError) -> [AdministeredKeyPlace] {
+        try run(context) { _ throws(KeychainError) in try placeTable.place(at: place).keyPlaces() }
+    }
+
+    package func change(
+        _ change: CardChange, in place: String, _ context: RequestContext
+    ) throws(KeychainError) -> CardChangeOutcome {
+        try run(context) { _ throws(KeychainError) in
+            let place = try placeTable.place(at: place)
+            return try journal.noting(.administer, change.slot, of: place.place.name) { () throws(KeychainError) in
+                try place.change(change)
+            }
+        }
+    }
+
+    package func changeManagementKey(
+        of place: String, from old: SharedSecret, to new: SharedSecret, _ context: RequestContext
+    ) throws(KeychainError) {
+        try run(context) { _ throws(KeychainError) in
+            let place = try placeTable.place(at: place)
+            try journal.noting(.administer, nil, of: place.place.name) { () throws(KeychainError) in
+                try place.changeManagementKey(from: old.secret, to: new.secret)
+            }
+        }
+    }
+
+    package func initializePIN(
+        of place: String, to new: SharedSecret?, _ context: RequestContext
+    ) throws(KeychainError) {
+        try visit(place: place, context) { (place, _, authentication) throws(KeychainError) in
+            try journal.noting(.unblockPIN, nil, of: place.place.name) { () throws(KeychainError) in
+                try place.initializePIN(to: new, authentication)
+            }
+        }
+    }
+
     package func state(of place: String) throws(KeychainError) -> any PlaceState { try placeTable.place(at: place) }
 
     package func end() {

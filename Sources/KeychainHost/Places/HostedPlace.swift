@@ -29,6 +29,22 @@ protocol HostedPlace: PlaceState {
 
     func changePIN(from old: borrowing Secret, to new: borrowing Secret) throws(KeychainError)
 
+    /// Logs in as the card's administrator.
+    func logInAsAdministrator(_ key: SharedSecret?, _ authentication: AuthenticationContext) throws(KeychainError)
+
+    func keyPlaces() throws(KeychainError) -> [AdministeredKeyPlace]
+
+    /// Changes the card's content by the administrator's login.
+    func change(_ change: CardChange) throws(KeychainError) -> CardChangeOutcome
+
+    /// Sets the management key. Both keys have hexadecimal digits.
+    func changeManagementKey(from old: borrowing Secret, to new: borrowing Secret) throws(KeychainError)
+
+    /// Sets a new PIN by the unblocking key.
+    ///
+    /// - Parameter new: nil where a person is to be asked for it.
+    func initializePIN(to new: SharedSecret?, _ authentication: AuthenticationContext) throws(KeychainError)
+
     /// A private key, as its item was found.
     ///
     /// - Parameter request: the request for the operation; nil for none.
@@ -54,7 +70,28 @@ protocol HostedPlace: PlaceState {
     func letGo()
 }
 
+extension HostedPlace {
+    var administration: Int? { nil }
+
+    func logInAsAdministrator(
+        _ key: SharedSecret?, _ authentication: AuthenticationContext
+    ) throws(KeychainError) { throw .noAdministrator }
+
+    func keyPlaces() throws(KeychainError) -> [AdministeredKeyPlace] { throw .noAdministrator }
+
+    func change(_ change: CardChange) throws(KeychainError) -> CardChangeOutcome { throw .noAdministrator }
+
+    func changeManagementKey(from old: borrowing Secret, to new: borrowing Secret) throws(KeychainError) {
+        throw .noAdministrator
+    }
+
+    func initializePIN(
+        to new: SharedSecret?, _ authentication: AuthenticationContext
+    ) throws(KeychainError) { throw .noAdministrator }
+}
+
 extension KeychainError {
+    static let noAdministrator = KeychainError(.invalidAlgorithm, "a keychain has no administrator, only its user")
     static let noToken = KeychainError(.noSuchKeychain, "there is no token in the place", failure: .noToken)
     static let anotherToken = KeychainError(.deviceReset, "another card has come", failure: .removed)
     static let loggedIn = KeychainError(.param, "the client is logged in", failure: .alreadyLoggedIn)

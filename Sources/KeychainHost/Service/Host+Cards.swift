@@ -202,7 +202,7 @@ extension CardSlot {
 
 extension CardChange {
     /// The slot or object that changes; nil for one of the card as a whole.
-    fileprivate var slot: String? {
+    var slot: String? {
         switch self {
         case .generateKey(let name, _, _, _), .importKey(let name, _, _, _), .setCertificate(let name, _),
             .deleteKey(let name, _), .moveKey(let name, _), .setData(let name, _):

@@ -13,32 +13,50 @@ extension TokenKeychain {
         let insertion = try insertion()
         let status = try KeychainError.mapping { () throws(TokenError) in try slot.managementKey(at: insertion) }
         let change = try change.tokenChange(status)
+        let outcome = try askingAdministrator(
+            status, authority, needsPIN: change.needsPIN(status), at: insertion, authentication
+        ) { (administrator) throws(TokenError) in try slot.perform(change, by: administrator, at: insertion) }
+        return CardChangeOutcome(outcome)
+    }
+
+    /// Asks for the management key, or for the PIN under which the card keeps it, and has the card check it.
+    func askAdministrator(
+        _ status: ManagementKeyStatus, at insertion: TokenInsertion, _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> TokenAdministrator {
+        try askingAdministrator(
+            status, status.isKeptOnToken ? .found : .asked, needsPIN: false, at: insertion, authentication
+        ) { (administrator) throws(TokenError) in
+            _ = try slot.perform(.authenticate, by: administrator, at: insertion)
+            return administrator.clone()
+        }
+    }
+
+    private func askingAdministrator<Result: ~Copyable>(
+        _ status: ManagementKeyStatus, _ authority: CardAuthority, needsPIN: Bool, at insertion: TokenInsertion,
+        _ authentication: AuthenticationContext,
+        _ body: (borrowing TokenAdministrator) throws(TokenError) -> Result
+    ) throws(KeychainError) -> Result {
         // A change of the key was interrupted where the factory's still counts.
         let isKept = authority == .found && status.isKeptOnToken && status.isDefault != true
-        let key = try isKept ? nil : managementKey(status, authority, change, authentication)
-        guard isKept || change.needsPIN(status) else {
-            return try CardChangeOutcome(
-                KeychainError.mapping { () throws(TokenError) in
-                    try slot.perform(change, by: TokenAdministrator(.init(key, isKept: isKept)), at: insertion)
-                })
+        let key = try isKept ? nil : managementKey(status, authority, authentication)
+        guard isKept || needsPIN else {
+            return try KeychainError.mapping { () throws(TokenError) in
+                try body(TokenAdministrator(.init(key, isKept: isKept)))
+            }
         }
         var question = PINQuestion(
             .pin, use: "administer it", slot: slot, insertion: insertion, authentication: authentication,
             allowsPINPad: false)
-        let outcome = try question.present { (pin, lastTry) throws(TokenError) in
-            let administrator = TokenAdministrator(
-                .init(key, isKept: isKept), PIN(pin.secret.clone()), lastTry)
-            return try slot.perform(change, by: administrator, at: insertion)
+        return try question.present { (pin, lastTry) throws(TokenError) in
+            try body(TokenAdministrator(.init(key, isKept: isKept), PIN(pin.secret.clone()), lastTry))
         }
-        return CardChangeOutcome(outcome)
     }
 
     /// Asks for the management key until its form is right.
     ///
     /// - Returns: nil for the factory's.
     private func managementKey(
-        _ status: ManagementKeyStatus, _ authority: CardAuthority, _ change: TokenChange,
-        _ authentication: AuthenticationContext
+        _ status: ManagementKeyStatus, _ authority: CardAuthority, _ authentication: AuthenticationContext
     ) throws(KeychainError) -> SharedSecret? {
         if authority == .found, status.isDefault == true { return nil }
         var failure: String?
@@ -50,11 +68,7 @@ extension TokenKeychain {
             guard authentication.prompter.canAsk else { throw .cannotAsk(request, by: authentication.prompter) }
             let answer = try authentication.prompter.ask(request)
             if answer.isEmpty, status.isDefault == nil { return nil }
-            if let key = Secret(hexadecimal: answer),
-                BlockCipher.allCases.contains(where: { $0.keyLength == key.count })
-            {
-                return SharedSecret(key)
-            }
+            if let key = Secret(managementKey: answer) { return SharedSecret(key) }
             failure = "a management key has 32, 48 or 64 hexadecimal digits"
             guard authentication.prompter.canAskAgain else { break }
         }
@@ -82,6 +96,16 @@ extension TokenKeychain {
     }
 }
 
+extension Secret {
+    /// A management key in hexadecimal digits; nil for what has another form.
+    init?(managementKey digits: borrowing Secret) {
+        guard let key = Secret(hexadecimal: digits),
+            BlockCipher.allCases.contains(where: { $0.keyLength == key.count })
+        else { return nil }
+        self = key
+    }
+}
+
 extension TokenAdministrator.Key {
     /// - Parameter value: nil for the factory's key.
     fileprivate init(_ value: SharedSecret?, isKept: Bool) {
@@ -105,7 +129,7 @@ extension TokenChange {
 }
 
 extension CardChange {
-    fileprivate func tokenChange(_ status: ManagementKeyStatus) throws(KeychainError) -> TokenChange {
+    func tokenChange(_ status: ManagementKeyStatus) throws(KeychainError) -> TokenChange {
         switch self {
         case .generateKey(let slot, let kind, let policies, let replacing):
             guard let algorithm = TokenKey.Algorithm(kind) else {
@@ -153,7 +177,7 @@ extension TokenKey.Algorithm {
 }
 
 extension CardChangeOutcome {
-    fileprivate init(_ outcome: consuming TokenChangeOutcome) {
+    init(_ outcome: consuming TokenChangeOutcome) {
         switch consume outcome {
         case .done: self = .done
         case .publicKey(let key): self = .publicKey(key)

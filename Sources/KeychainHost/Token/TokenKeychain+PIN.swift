@@ -59,6 +59,21 @@ extension TokenKeychain {
         }
     }
 
+    /// Asks for the unblocking key, and sets a new PIN.
+    func unblock(newPIN: borrowing Secret, authentication: AuthenticationContext) throws(KeychainError) {
+        let insertion = try insertionOfManagedPIN()
+        let new = PIN(newPIN.clone())
+        try KeychainError.mapping { () throws(TokenError) in
+            try slot.checkFormat(of: new, as: .pin, at: insertion)
+        }
+        var question = PINQuestion(
+            .unblockingKey, use: "set a new PIN", slot: slot, insertion: insertion, authentication: authentication,
+            allowsPINPad: false)
+        try question.present { (unblockingKey, lastTry) throws(TokenError) in
+            try slot.unblock(with: unblockingKey, newPIN: new, lastTry: lastTry, at: insertion)
+        }
+    }
+
     /// Asks for a value that the card has and for a new one, until `body` has set the new one or asking again cannot help.
     private func set(
         _ kind: PINKind, presenting present: PINKind, use: String, _ authentication: AuthenticationContext,

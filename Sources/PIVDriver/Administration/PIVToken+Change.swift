@@ -8,6 +8,7 @@ extension PIVToken {
         _ change: TokenChange, by administrator: borrowing TokenAdministrator, _ card: inout CardTransaction
     ) throws(TokenError) -> TokenChangeOutcome {
         switch change {
+        case .authenticate: try authorize(administrator, &card)
         case .generateKey(let id, let algorithm, let policies, let replacing):
             let slot = try requireSlot(id)
             let number = try number(of: algorithm)

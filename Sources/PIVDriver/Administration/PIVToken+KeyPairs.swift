@@ -79,7 +79,7 @@ extension PIVToken {
         guard let publicKey = algorithm.subjectPublicKeyInfo(template) else {
             throw PIVFormat.malformed("new public key", "it is no \(algorithm) key")
         }
-        remember(keyMadeIn: slot, KeyMetadata.encoded(algorithm, policies, template), &card)
+        remember(keyPutInto: slot, KeyMetadata.encoded(algorithm, policies, isImported: false, template), &card)
         return publicKey
     }
 
@@ -100,6 +100,8 @@ extension PIVToken {
         guard response.status.isSuccess else {
             throw refusal(response.status, "import the key", number, policies)
         }
+        let template = PIVAlgorithm.template(of: key.publicKey)
+        remember(keyPutInto: slot, KeyMetadata.encoded(number, policies, isImported: true, template), &card)
     }
 
     private func refusal(

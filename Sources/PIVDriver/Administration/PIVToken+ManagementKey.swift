@@ -15,7 +15,9 @@ extension PIVToken {
             isYubico && takesAES ? [.aes256, .aes192, .aes128, .tripleDES] : announcedCiphers + [.tripleDES]
         return ManagementKeyStatus(
             cipher: metadata?.cipher, isDefault: metadata?.isDefault, isKeptOnToken: kept ?? false, ciphers: ciphers,
-            keyPlaces: (PIVSlot.primary + PIVSlot.retired).map { KeyPlace($0.objectID, for: $0.use) },
+            keyPlaces: (PIVSlot.primary + PIVSlot.retired).map {
+                KeyPlace($0.objectID, for: $0.use, cryptokiID: $0.cryptokiID)
+            },
             movesKeys: firmware.map { $0 >= PIVToken.firstThatMovesKeys } ?? false)
     }
 

@@ -92,10 +92,10 @@ extension PIVToken {
         rememberContents(besides: PIVSlot.allCases)
     }
 
-    /// Remembers a key that was just made. A card without metadata tells of none until it has a certificate for it.
+    /// Remembers a key that was just made or imported. A card without metadata tells of none until it has a certificate for it.
     ///
     /// - Parameter metadata: as GET METADATA would tell them.
-    mutating func remember(keyMadeIn slot: PIVSlot, _ metadata: [UInt8], _ card: inout CardTransaction) {
+    mutating func remember(keyPutInto slot: PIVSlot, _ metadata: [UInt8], _ card: inout CardTransaction) {
         guard let certificates, !knowledge.tellsMetadata, let identity = try? identity(&card), !isBlank else { return }
         var known =
             remembered

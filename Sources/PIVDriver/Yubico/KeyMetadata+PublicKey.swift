@@ -26,4 +26,10 @@ extension PIVAlgorithm {
         }
         return key?.spki
     }
+
+    /// The inverse of ``subjectPublicKeyInfo(_:)``.
+    static func template(of key: PublicKey) -> [UInt8] {
+        guard let (modulus, exponent) = key.rsaComponents else { return TLV(0x86, key.rawRepresentation).encoded() }
+        return TLV(0x81, modulus).encoded() + TLV(0x82, exponent).encoded()
+    }
 }

@@ -33,15 +33,18 @@ package struct KeyMetadata: Hashable, Sendable {
 }
 
 extension KeyMetadata {
-    /// The metadata of a key that the card has just made.
+    /// The metadata of a key that the card has just made, or been given.
     ///
     /// - Parameter template: the public key as ``publicKey``.
-    static func encoded(_ algorithm: PIVAlgorithm, _ policies: KeyPolicies, _ template: [UInt8]) -> [UInt8] {
+    static func encoded(
+        _ algorithm: PIVAlgorithm, _ policies: KeyPolicies, isImported: Bool, _ template: [UInt8]
+    ) -> [UInt8] {
         let numbers = [
             policies.pin.flatMap { YubicoPolicy.number($0) }, policies.touch.flatMap { YubicoPolicy.number($0) },
         ]
         let fields = [
-            TLV(0x01, [algorithm.rawValue]), TLV(0x02, numbers.map { $0 ?? 0 }), TLV(0x03, [1]), TLV(0x04, template),
+            TLV(0x01, [algorithm.rawValue]), TLV(0x02, numbers.map { $0 ?? 0 }), TLV(0x03, [isImported ? 2 : 1]),
+            TLV(0x04, template),
         ]
         return fields.flatMap { $0.encoded() }
     }

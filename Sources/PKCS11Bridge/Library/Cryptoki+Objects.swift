@@ -105,6 +105,7 @@ extension Cryptoki {
         if let objectClass = try template.ulong(CKA_CLASS) { try TemplateRules.check(template, for: objectClass) }
         guard try template.bool(CKA_TOKEN) ?? false else { return try createSessionObject(session, template) }
         try requireWritable(session)
+        if session.slot.isCard { return try self.handle(of: session.slot.createOnCard(template), in: session) }
         if try template.ulong(CKA_CLASS) == CKO_SECRET_KEY { return try createSecretKey(session, template) }
         let name = try session.slot.create(template)
         return try self.handle(of: name, in: session)
@@ -215,7 +216,11 @@ extension Cryptoki {
         let entry = try handles.entry(object, in: session)
         if entry.session == nil {
             try requireWritable(session)
-            try session.slot.destroy(entry.object.name)
+            if session.slot.isCard {
+                try session.slot.destroyOnCard(entry.object.name)
+            } else {
+                try session.slot.destroy(entry.object.name)
+            }
         }
         handles.remove(object)
     }
@@ -236,6 +241,9 @@ extension Cryptoki {
             throw CryptokiError(CKR_ATTRIBUTE_TYPE_INVALID, "attribute 0x\(String(type, radix: 16))")
         }
         guard entry.session == nil else { return try change(object, entry.object, to: template) }
+        guard !session.slot.isCard else {
+            return try session.slot.changeOnCard(entry.object, to: template)
+        }
         try session.slot.change(entry.object.name, to: template)
         _ = try self.handle(of: entry.object.name, in: session)
         guard template[CKA_ID] != nil else { return }
@@ -282,6 +290,11 @@ extension Cryptoki {
             throw Template.invalid(CKA_MODULUS_BITS)
         }
         guard isKept else { return try generateForSession(kind, publicTemplate, privateTemplate, in: session) }
+        if session.slot.isCard {
+            let pair = try session.slot.generateOnCard(
+                kind, publicTemplate: publicTemplate, privateTemplate: privateTemplate)
+            return (try self.handle(of: pair.publicKey, in: session), try self.handle(of: pair.privateKey, in: session))
+        }
         let pair = try session.slot.generateKeyPair(
             kind, publicTemplate: publicTemplate, privateTemplate: privateTemplate)
         return (try self.handle(of: pair.publicKey, in: session), try self.handle(of: pair.privateKey, in: session))
@@ -322,13 +335,18 @@ extension Cryptoki {
     }
 
     func requireWritable(_ session: PKCS11Session) throws(CryptokiError) {
-        // A card refuses writes in any session, so that this error comes first.
-        if session.slot.isCard { throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED) }
+        // A card refuses the user's writes in any session, so that this error comes first.
+        if session.slot.isCard, !session.slot.isSecurityOfficer { throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED) }
         guard session.isWritable else { throw CryptokiError(CKR_SESSION_READ_ONLY) }
     }
 
     func handle(of name: ObjectName, in session: PKCS11Session) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         guard let object = try session.slot.object(name) else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
+        return try self.handle(of: object, in: session)
+    }
+
+    private func handle(of object: CryptokiObject, in session: PKCS11Session) throws(CryptokiError) -> CK_OBJECT_HANDLE
+    {
         guard let handle = handles.handles(of: [object], in: session).first else {
             throw CryptokiError(CKR_GENERAL_ERROR, "an object without a handle")
         }

@@ -80,6 +80,9 @@ package final class Cryptoki: Sendable {
         guard flags & CKF_SERIAL_SESSION != 0 else { throw CryptokiError(CKR_SESSION_PARALLEL_NOT_SUPPORTED) }
         let generation = try slot.generation()
         forgetTokens(before: generation, in: slotID)
+        guard flags & CKF_RW_SESSION != 0 || !slot.isSecurityOfficer else {
+            throw CryptokiError(CKR_SESSION_READ_WRITE_SO_EXISTS)
+        }
         return try slot.sessionGate.withLock { () throws(CryptokiError) in
             try sessions.withLock { sessions throws(CryptokiError) in
                 guard sessions.open.count < SessionLimit.count else {
@@ -156,6 +159,7 @@ package final class Cryptoki: Sendable {
         let session = try session(handle, checkingPresence: true)
         switch user {
         case CKU_USER:
+            guard !session.slot.isSecurityOfficer else { throw CryptokiError(CKR_USER_ANOTHER_ALREADY_LOGGED_IN) }
             try session.slot.logIn(pin)
             handles.removePrivateSessionObjects(of: session.slot.id, before: session.slot.login)
             // The session may have been closed while a person was asked.
@@ -164,8 +168,26 @@ package final class Cryptoki: Sendable {
                 throw CryptokiError(CKR_SESSION_CLOSED, "it was closed before the PIN was given")
             }
         case CKU_CONTEXT_SPECIFIC: try logInForOneUse(session, pin)
-        // Cards and keychains have one user, and no security officer here.
+        case CKU_SO where session.slot.isCard: try logInAsSecurityOfficer(session, pin)
         default: throw CryptokiError(CKR_USER_TYPE_INVALID)
+        }
+    }
+
+    private func logInAsSecurityOfficer(
+        _ session: PKCS11Session, _ key: consuming Secret?
+    ) throws(CryptokiError) {
+        let slot = session.slot
+        guard !slot.isLoggedIn else {
+            throw CryptokiError(
+                slot.isSecurityOfficer ? CKR_USER_ALREADY_LOGGED_IN : CKR_USER_ANOTHER_ALREADY_LOGGED_IN)
+        }
+        let areWritable = sessions.withLock { $0.open.values.allSatisfy { $0.slot.id != slot.id || $0.isWritable } }
+        guard areWritable else { throw CryptokiError(CKR_SESSION_READ_ONLY_EXISTS) }
+        try slot.logInAsSecurityOfficer(key)
+        // The session may have been closed while a person was asked.
+        guard sessions.withLock({ $0.open[session.handle] != nil }) else {
+            logOut(of: slot)
+            throw CryptokiError(CKR_SESSION_CLOSED, "it was closed before the management key was given")
         }
     }
 
@@ -209,6 +231,16 @@ package final class Cryptoki: Sendable {
     ) throws(CryptokiError) {
         let session = try session(handle, checkingPresence: true)
         guard session.isWritable else { throw CryptokiError(CKR_SESSION_READ_ONLY) }
+        guard !session.slot.isSecurityOfficer else { return try session.slot.setManagementKey(from: old, to: new) }
         try session.slot.setPIN(from: old, to: new)
+    }
+
+    /// Sets a new PIN of the user. PKCS #11 §5.5.8.
+    ///
+    /// - Parameter pin: nil where a person is to be asked for it.
+    package func initPIN(_ handle: CK_SESSION_HANDLE, _ pin: consuming Secret?) throws(CryptokiError) {
+        let session = try session(handle, checkingPresence: true)
+        guard session.slot.isSecurityOfficer else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
+        try session.slot.initializePIN(to: pin)
     }
 }

@@ -20,12 +20,16 @@ extension CryptokiError {
         case CKR_SESSION_READ_ONLY: "the session was not opened for writing"
         case CKR_USER_ALREADY_LOGGED_IN: "the user is logged in (C_Logout first)"
         case CKR_USER_NOT_LOGGED_IN: "nobody is logged in (C_Login first)"
-        case CKR_USER_TYPE_INVALID: "tokens have one user and no security officer here"
+        case CKR_USER_TYPE_INVALID: "keychains have one user and no security officer"
+        case CKR_USER_ANOTHER_ALREADY_LOGGED_IN: "the other of user and security officer is logged in (C_Logout first)"
+        case CKR_SESSION_READ_ONLY_EXISTS: "a session is open that was not opened for writing"
+        case CKR_SESSION_READ_WRITE_SO_EXISTS:
+            "the security officer is logged in, beside whom all sessions are for writing"
         case CKR_PIN_LEN_RANGE: "the PIN is longer or shorter than the token's are"
         // Objects.
         case CKR_OBJECT_HANDLE_INVALID: "there is no such object"
         case CKR_ACTION_PROHIBITED: "the object does not allow it"
-        case CKR_TOKEN_WRITE_PROTECTED: "what is on the token was put there by its issuer"
+        case CKR_TOKEN_WRITE_PROTECTED: "a card is changed by its security officer alone (C_Login as CKU_SO)"
         case CKR_ATTRIBUTE_SENSITIVE: "the attribute does not leave the token"
         case CKR_TEMPLATE_INCOMPLETE: "the template lacks an attribute"
         case CKR_TEMPLATE_INCONSISTENT: "the template's attributes do not go together, or ask for what there is not"

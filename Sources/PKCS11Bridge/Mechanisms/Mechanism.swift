@@ -12,23 +12,27 @@ package struct Mechanism: Sendable {
 }
 
 extension MechanismTable {
-    static func mechanisms(ofCard limits: TokenKeyLimits) -> [Mechanism] {
-        mechanisms(limits, hardware: CKF_HW, isKeychain: false)
+    /// - Parameter makesKeys: whether key pairs can be made now, which only the security officer may. Programs that find their mechanisms
+    ///   would make keys for a connection here.
+    static func mechanisms(ofCard limits: TokenKeyLimits, makesKeys: Bool = false) -> [Mechanism] {
+        mechanisms(limits, hardware: CKF_HW, isKeychain: false, makesKeys: makesKeys)
     }
 
     static let mechanismsOfAnyCard = mechanisms(ofCard: .unknown)
 
     static let mechanismsOfKeychains = mechanisms(
-        TokenKeyLimits(rsa: 512...16384, curves: 256...521, hasCurve25519: true), hardware: 0, isKeychain: true)
+        TokenKeyLimits(rsa: 512...16384, curves: 256...521, hasCurve25519: true), hardware: 0, isKeychain: true,
+        makesKeys: true)
 
     /// - Parameters:
     ///   - hardware: `CKF_HW` where private keys are used on a card.
-    ///   - isKeychain: whether keys are generated, and secret keys used.
+    ///   - isKeychain: whether secret keys are made and used.
+    ///   - makesKeys: whether key pairs are made.
     private static func mechanisms(
-        _ limits: TokenKeyLimits, hardware: CK_FLAGS, isKeychain: Bool
+        _ limits: TokenKeyLimits, hardware: CK_FLAGS, isKeychain: Bool, makesKeys: Bool
     ) -> [Mechanism] {
         var mechanisms: [Mechanism] = []
-        for (type, use) in rows where isKeychain || use.isOfCards(limits) {
+        for (type, use) in rows where isKeychain || use.isOfCards(limits, makesKeys: makesKeys) {
             let flags = use.flags | use.curveFlags | (use.usesPrivateKey ? hardware : 0)
             if let index = mechanisms.firstIndex(where: { $0.type == type }) {
                 mechanisms[index].flags |= flags
@@ -48,9 +52,14 @@ extension MechanismUse {
         }
     }
 
-    fileprivate func isOfCards(_ limits: TokenKeyLimits) -> Bool {
-        if case .digest = self { return true }
-        return usesPrivateKey && (limits.hasCurve25519 || self != .signature(.ed25519))
+    fileprivate func isOfCards(_ limits: TokenKeyLimits, makesKeys: Bool) -> Bool {
+        switch self {
+        case .digest: true
+        case .keyPair(CKK_EC_EDWARDS), .keyPair(CKK_EC_MONTGOMERY): makesKeys && limits.hasCurve25519
+        case .keyPair: makesKeys
+        case .signature(.ed25519): limits.hasCurve25519
+        default: usesPrivateKey
+        }
     }
 
     fileprivate var curveFlags: CK_FLAGS {

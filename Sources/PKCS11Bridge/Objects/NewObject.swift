@@ -111,7 +111,8 @@ enum NewObject {
         template[CKA_ID].flatMap { $0.isEmpty || $0 == hash ? nil : $0 }
     }
 
-    private static func certificate(_ template: Template, _ label: Attributes) throws(CryptokiError) -> NewItem {
+    /// The certificate in a template, for a keychain or a card.
+    static func certificate(in template: Template) throws(CryptokiError) -> Certificate {
         let value = try template.requiredSecret(CKA_VALUE)
         let der = value.bytes.indices.map { value.bytes[$0] }
         if let type = try template.ulong(CKA_CERTIFICATE_TYPE), type != CKC_X_509 {
@@ -123,6 +124,11 @@ enum NewObject {
         guard template[CKA_SUBJECT].map({ $0.isEmpty || $0 == certificate.subject.der }) ?? true else {
             throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "it is the certificate of another subject")
         }
+        return certificate
+    }
+
+    private static func certificate(_ template: Template, _ label: Attributes) throws(CryptokiError) -> NewItem {
+        let certificate = try certificate(in: template)
         let alias: Attributes = id(template, certificate.keyHash).map { [.alias: .data($0)] } ?? [:]
         return try mapping { () throws(KeychainError) in
             try .certificate(certificate, alias.merging(label) { $1 })

@@ -89,7 +89,8 @@ final class PKCS11Session: Sendable {
 
     /// PKCS #11 §5.6, `CK_STATE`.
     var stateNumber: CK_STATE {
-        switch (slot.isLoggedIn, isWritable) {
+        guard !slot.isSecurityOfficer else { return CKS_RW_SO_FUNCTIONS }
+        return switch (slot.isLoggedIn, isWritable) {
         case (false, false): CKS_RO_PUBLIC_SESSION
         case (false, true): CKS_RW_PUBLIC_SESSION
         case (true, false): CKS_RO_USER_FUNCTIONS

@@ -39,6 +39,11 @@ extension Slot {
         return try objects(selection, template).first { $0.name == name && (sees || !$0.isPrivate) }
     }
 
+    /// The data objects of a card that match the template, whether or not the card has them.
+    func possibleData(_ template: Template) throws(CryptokiError) -> [CryptokiObject] {
+        try objects(TokenItemSelection([], data: .possible), template).filter { $0.matches(template) }
+    }
+
     private static func kinds(_ template: Template) -> TokenItemSelection.Kinds {
         let table: [(CK_OBJECT_CLASS, TokenItemSelection.Kinds)] = [
             (CKO_CERTIFICATE, .certificates), (CKO_PUBLIC_KEY, .publicKeys), (CKO_PRIVATE_KEY, .privateKeys),
@@ -68,8 +73,7 @@ extension Slot {
             return template.types.contains(CKA_VALUE) ? .none : .known
         }
         let attributes = template.without(CKA_VALUE)
-        let possible = try objects(TokenItemSelection([], data: .possible), template)
-        return .among(possible.filter { $0.matches(attributes) }.compactMap(\.name.reference))
+        return .among(try possibleData(attributes).compactMap(\.name.reference))
     }
 
     // MARK: Keys

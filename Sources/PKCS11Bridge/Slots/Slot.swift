@@ -126,7 +126,7 @@ final class Slot: Sendable {
 
     private func flags(_ pin: TokenPIN) -> CK_FLAGS {
         var flags = CKF_RNG | CKF_USER_PIN_INITIALIZED | CKF_TOKEN_INITIALIZED
-        if pin.isReadOnly { flags |= CKF_WRITE_PROTECTED }
+        if pin.isReadOnly, !isSecurityOfficer { flags |= CKF_WRITE_PROTECTED }
         if pin.needsLogin, !promptPolicy.asksItself {
             flags |= CKF_LOGIN_REQUIRED | (pin.canAsk ? CKF_PROTECTED_AUTHENTICATION_PATH : 0)
         }
@@ -149,7 +149,7 @@ final class Slot: Sendable {
     var mechanisms: [Mechanism] {
         guard isCard else { return MechanismTable.mechanismsOfKeychains }
         let limits = (try? describe(.keyLimits).keyLimits) ?? nil
-        return MechanismTable.mechanisms(ofCard: limits ?? .unknown)
+        return MechanismTable.mechanisms(ofCard: limits ?? .unknown, makesKeys: isSecurityOfficer)
     }
 
     /// Checks a mechanism, before the key is checked. Asks no card.
@@ -169,10 +169,14 @@ final class Slot: Sendable {
         // Nothing is hidden where the host asks by itself.
         let isOpen = promptPolicy.asksItself && !isCard
         if isOpen, !hasLoggedIn.load(ordering: .relaxed) { return 0 }
-        return state.login ?? (isOpen ? 0 : nil)
+        return state.login ?? state.administration ?? (isOpen ? 0 : nil)
     }
 
+    /// Whether somebody is logged in: the user, or the security officer.
     var isLoggedIn: Bool { login != nil }
+
+    /// Whether the security officer is logged in, who alone changes a card.
+    var isSecurityOfficer: Bool { state.administration != nil }
 
     /// Checks whether the login is over, where only a check shows it. Does not wait for a card.
     func noticeEndOfLogin() { state.noticeEndOfLogin() }

@@ -55,7 +55,8 @@ extension Cryptoki {
             return CallResult()
         case .getSlotList, .getSlotInfo, .getTokenInfo, .getMechanismList, .getMechanismInfo, .waitForSlotEvent:
             return try slotResult(of: arguments)
-        case .openSession, .closeSession, .closeAllSessions, .getSessionInfo, .sessionCancel, .login, .logout, .setPIN,
+        case .openSession, .closeSession, .closeAllSessions, .getSessionInfo, .sessionCancel, .login, .logout, .initPIN,
+            .setPIN,
             .getFunctionStatus:
             return try sessionResult(of: arguments, &secrets)
         case .createObject, .copyObject, .destroyObject, .getObjectSize, .getAttributeValue, .setAttributeValue,
@@ -131,6 +132,7 @@ extension Cryptoki {
             let pin = try secrets.optionalSecret(UInt64(call.number(2)))
             try logIn(session, try call.number(1), pin: pin)
         case .logout: try logOut(session)
+        case .initPIN: try initPIN(session, secrets.optionalSecret(UInt64(call.number(1))))
         case .setPIN:
             let old = try secrets.optionalSecret(UInt64(call.number(1)))
             try setPIN(session, from: old, to: secrets.optionalSecret(UInt64(call.number(2))))

@@ -3,6 +3,8 @@ public import SystemCrypto
 
 /// A change of a token's keys, certificates and data by its administrator.
 public enum TokenChange: Sendable {
+    /// Nothing: whether the administrator is one is all that is asked.
+    case authenticate
     /// Makes a key pair on the token. The former certificate of its place goes first.
     case generateKey(TokenObjectID, TokenKey.Algorithm, KeyPolicies, replacing: KeyReplacement)
     /// Puts a key into the token. The former certificate of its place goes first.
@@ -69,6 +71,19 @@ public struct TokenAdministrator: ~Copyable, Sendable {
         self.lastTry = lastTry
     }
 
+    public borrowing func clone() -> TokenAdministrator {
+        let key: Key =
+            switch self.key {
+            case .factory: .factory
+            case .onToken: .onToken
+            case .value(let key): .value(key.clone())
+            }
+        switch pin {
+        case .some(let pin): return TokenAdministrator(key, pin.clone(), lastTry ?? .keep)
+        case .none: return TokenAdministrator(key)
+        }
+    }
+
     /// Calls `body` with the PIN, where there is one.
     public borrowing func withPIN<E: Error>(_ body: (borrowing PIN) throws(E) -> Void) throws(E) {
         switch pin {
@@ -110,9 +125,11 @@ public struct ManagementKeyStatus: Hashable, Sendable {
 public struct KeyPlace: Hashable, Sendable {
     public let id: TokenObjectID
     public let use: KeyRole
+    /// The `CKA_ID` of the place's objects; nil where programs are not shown them.
+    public let cryptokiID: [UInt8]?
 
-    public init(_ id: TokenObjectID, for use: KeyRole) {
-        (self.id, self.use) = (id, use)
+    public init(_ id: TokenObjectID, for use: KeyRole, cryptokiID: [UInt8]?) {
+        (self.id, self.use, self.cryptokiID) = (id, use, cryptokiID)
     }
 }
 

@@ -182,7 +182,7 @@ extension TokenSlot: TokenBackend {
             let outcome = try perform(at: insertion) { (token, card) throws(TokenError) in
                 try token.perform(change, by: administrator, &card)
             }
-            renewInsertion(after: insertion)
+            if change.hasEffect { renewInsertion(after: insertion) }
             return outcome
         } catch {
             if !error.isBeforeChange { renewInsertion(after: insertion) }
@@ -320,6 +320,12 @@ extension TokenSlot: TokenBackend {
             if pin.origin != .presented { noteGift(pin, &token.pins) }
             return result
         }
+    }
+}
+
+extension TokenChange {
+    fileprivate var hasEffect: Bool {
+        if case .authenticate = self { false } else { true }
     }
 }
 

@@ -50,6 +50,13 @@ enum StandardReturnValues {
         ("C_GetTokenInfo", slot, ""), ("C_WaitForSlotEvent", any, "ARGUMENTS_BAD CRYPTOKI_NOT_INITIALIZED NO_EVENT"),
         ("C_GetMechanismList", slot, "BUFFER_TOO_SMALL"), ("C_GetMechanismInfo", slot, "MECHANISM_INVALID"),
         (
+            "C_InitPIN", session,
+            """
+            ARGUMENTS_BAD FUNCTION_CANCELED PIN_INVALID PIN_LEN_RANGE SESSION_READ_ONLY TOKEN_WRITE_PROTECTED \
+            USER_NOT_LOGGED_IN
+            """
+        ),
+        (
             "C_SetPIN", session,
             """
             ARGUMENTS_BAD FUNCTION_CANCELED PIN_INCORRECT PIN_INVALID PIN_LEN_RANGE PIN_LOCKED SESSION_READ_ONLY \
