@@ -1,4 +1,7 @@
 import CCryptoki
+import HostAPI
+import KeychainHost
+import KeychainModel
 import SecureBytes
 import SystemCrypto
 import TestSupport
@@ -132,6 +135,35 @@ import Testing
     }
 
     @Test func thePINServesWhereTheCardKeepsTheManagementKey() throws {
+        let module = try Self.blank()
+        let card = try #require(try module.host.keychains(.cards, RequestContext(questions: .never)).found.first)
+        let kept = CardManagementKey(nil, nil, touch: .never, isKeptOnCard: true)
+        _ = try module.host.administer(
+            card.identifier, .setManagementKey(kept), by: .found,
+            RequestContext(questions: .never, credentials: [.init(.pin, .of("123456"))]))
+        let session = try module.session()
+        for (pin, wanted) in [("654321", CKR_PIN_INCORRECT), (Self.factory, CKR_PIN_INCORRECT), ("123456", CKR_OK)] {
+            #expect(returned { try module.cryptoki.logIn(session, CKU_SO, pin: .of(pin)) } == wanted)
+        }
+        try generate(module, session, id: [1])
+        // Nobody but the card knows the key, so that it is set where the PIN is asked for.
+        #expect(
+            returned { try module.cryptoki.setPIN(session, from: .of("123456"), to: .of(Self.factory)) }
+                == CKR_PIN_INCORRECT)
+        try generate(module, session, id: [2])
+    }
+
+    @Test func theHostAsksForTheManagementKey() throws {
+        let prompter = AnswersByScript(Self.factory)
+        let module = try TestModule(
+            VirtualReader(card: VirtualCard(profile: .yubiKey57)), promptPolicy: PromptPolicy(prompter: prompter))
+        let session = try module.session()
+        try module.cryptoki.logIn(session, CKU_SO, pin: nil)
+        #expect(prompter.timesAsked == 1)
+        try generate(module, session, id: [1])
+    }
+
+    @Test func anotherManagementKeyIsSet() throws {
         let module = try Self.blank()
         let session = try officer(module)
         let new = String(repeating: "A5", count: 24)
