@@ -14,7 +14,7 @@ extension MessageSamples {
             .configureCards(.driver("piv", isDisabled: true), in: .dynamic), .card(card, telling: .all),
             .card(card, telling: []), .dataObject("chuid", of: card), .dataObject("", of: card), .modules,
             .events(of: .readers, after: nil, waiting: .seconds(1)), .managementKey(of: card), .eraseCard(card),
-            .attestation(of: "9A", on: card),
+            .attestation(of: "9A", on: card), .verifyAttestation([], roots: []),
         ] + cardChanges.map { .administerCard(card, $0, by: .found) }
         + CardAuthority.allCases.map { .administerCard(card, .identify, by: $0) }
         + [nil, false, true].map { .configureCards(.provesBeforePIN($0), in: .user) }
@@ -94,6 +94,10 @@ extension MessageSamples {
                     cipher: .aes192, isDefault: true, isKeptOnCard: false,
                     keyPlaces: KeyRole.allCases.map { CardKeyPlace("9A", for: $0) }, movesKeys: false)),
             .attestation([]), .attestation([[0x30], []]),
+            .verifiedAttestation(
+                CardAttestation(publicKey: [0x30], slot: "9A", pinPolicy: .once, touchPolicy: .cached, facts: facts)),
+            .verifiedAttestation(
+                CardAttestation(publicKey: [], slot: "", pinPolicy: nil, touchPolicy: .unknown, facts: [])),
         ]
     }
 }

@@ -107,6 +107,7 @@ extension HostAnswer: WireValue {
         case .cardChange(let outcome): (39, outcome)
         case .managementKey(let status): (40, status)
         case .attestation(let certificate): (41, certificate)
+        case .verifiedAttestation(let attestation): (42, attestation)
         }
     }
 
@@ -159,6 +160,7 @@ extension HostAnswer: WireValue {
         case 39: self = try message.read(Self.cardChange)
         case 40: self = try message.read(Self.managementKey)
         case 41: self = try message.read(Self.attestation)
+        case 42: self = try message.read(Self.verifiedAttestation)
         default: throw .malformed
         }
     }

@@ -56,6 +56,12 @@ extension CardFact: WireRecord {
     static let fields = Fields(CardFact.init(_:_:parts:), \.name, \.value, \.parts)
 }
 
+extension CardAttestation: WireRecord {
+    static let fields = Fields(
+        CardAttestation.init(publicKey:slot:pinPolicy:touchPolicy:facts:),
+        \.publicKey, \.slot, \.pinPolicy, \.touchPolicy, \.facts)
+}
+
 extension CardPIN: WireRecord {
     static let fields = Fields(
         CardPIN.init(triesLeft:maximumTries:isDefault:), \.triesLeft, \.maximumTries, \.isDefault)

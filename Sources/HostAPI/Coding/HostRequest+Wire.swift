@@ -70,6 +70,7 @@ extension HostRequest: WireValue {
         case .managementKey(let card): message.write(case: 60, card)
         case .eraseCard(let card): message.write(case: 61, card)
         case .attestation(let slot, let card): message.write(case: 62, slot, card)
+        case .verifyAttestation(let statement, let roots): message.write(case: 63, statement, roots)
         }
     }
 
@@ -137,6 +138,7 @@ extension HostRequest: WireValue {
         case 60: self = try message.read(Self.managementKey)
         case 61: self = try message.read(Self.eraseCard)
         case 62: self = try message.read(Self.attestation)
+        case 63: self = try message.read(Self.verifyAttestation)
         default: throw .malformed
         }
     }

@@ -46,4 +46,5 @@ public enum HostAnswer: Sendable, Equatable {
     case cardChange(CardChangeOutcome)
     case managementKey(CardManagementKeyStatus)
     case attestation([[UInt8]])
+    case verifiedAttestation(CardAttestation)
 }

@@ -66,6 +66,7 @@ public enum HostRequest: Sendable, Equatable {
     case managementKey(of: KeychainIdentifier)
     case eraseCard(KeychainIdentifier)
     case attestation(of: String, on: KeychainIdentifier)
+    case verifyAttestation([Certificate], roots: [Certificate])
 }
 
 extension KeychainService {
@@ -148,6 +149,8 @@ extension KeychainService {
             case .eraseCard(let card): try erase(card, context)
             case .attestation(let slot, let card):
                 return .attestation(try attestation(of: slot, on: card, context))
+            case .verifyAttestation(let statement, let roots):
+                return .verifiedAttestation(try verifyAttestation(statement, roots: roots, context))
             }
             return .done
         } catch {

@@ -1,4 +1,5 @@
 public import KeychainModel
+public import SystemCrypto
 
 /// The part of the host's face that concerns cards, their drivers and their settings, and the modules of other makers.
 public protocol CardService: Sendable {
@@ -69,6 +70,17 @@ public protocol CardService: Sendable {
     func attestation(
         of slot: String, on card: KeychainIdentifier, _ context: RequestContext
     ) throws(KeychainError) -> [[UInt8]]
+
+    /// Verifies a card's statement, as ``attestation(of:on:_:)`` gives it. Asks no card.
+    ///
+    /// - Parameters:
+    ///   - statement: the certificate of the key, and that of the key which signed it unless it is among the roots.
+    ///   - roots: the certificates of makers that are trusted.
+    /// - Throws: `errSecVerifyFailed` for a statement that leads to none of the roots; `errSecParam` for certificates that are no
+    ///   statement of a card.
+    func verifyAttestation(
+        _ statement: [Certificate], roots: [Certificate], _ context: RequestContext
+    ) throws(KeychainError) -> CardAttestation
 
     /// The PKCS #11 modules of other makers, those in use first. Each of these is started, and asked for its tokens.
     func modules(_ context: RequestContext) throws(KeychainError) -> [ModuleDescription]

@@ -1,4 +1,5 @@
 package import KeychainModel
+package import SystemCrypto
 
 // Requests about cards, their drivers and their settings.
 extension WireService {
@@ -50,6 +51,12 @@ extension WireService {
         of slot: String, on card: KeychainIdentifier, _ context: RequestContext
     ) throws(KeychainError) -> [[UInt8]] {
         try send(.attestation(of: slot, on: card), HostAnswer.attestation, context)
+    }
+
+    package func verifyAttestation(
+        _ statement: [Certificate], roots: [Certificate], _ context: RequestContext
+    ) throws(KeychainError) -> CardAttestation {
+        try send(.verifyAttestation(statement, roots: roots), HostAnswer.verifiedAttestation, context)
     }
 
     package func modules(_ context: RequestContext) throws(KeychainError) -> [ModuleDescription] {

@@ -1,6 +1,7 @@
 public import HostAPI
 public import KeychainModel
 internal import SecureBytes
+public import SystemCrypto
 internal import TokenKit
 
 // Requests about cards, their drivers and their settings.
@@ -115,6 +116,20 @@ extension Host {
         }
     }
 
+    public func verifyAttestation(
+        _ statement: [Certificate], roots: [Certificate], _ context: RequestContext
+    ) throws(KeychainError) -> CardAttestation {
+        try run(context) { _ throws(KeychainError) in
+            for driver in keychains.allDrivers {
+                let attestation = try KeychainError.mapping { () throws(TokenError) in
+                    try driver.verify(statement, roots: roots, at: ItemDate.now.seconds)
+                }
+                if let attestation { return CardAttestation(attestation) }
+            }
+            throw KeychainError(.param, "the first certificate is no statement of a card about a key")
+        }
+    }
+
     public func dataObject(
         _ name: String, of card: KeychainIdentifier, _ context: RequestContext
     ) throws(KeychainError) -> CardDataContent {
@@ -188,6 +203,14 @@ extension CardFact {
             }
         }
         self.init(fact.name, fact.value, parts: parts)
+    }
+}
+
+extension CardAttestation {
+    fileprivate init(_ attestation: TokenAttestation) {
+        self.init(
+            publicKey: attestation.publicKey, slot: attestation.place.rawValue, pinPolicy: attestation.pinPolicy,
+            touchPolicy: attestation.touchPolicy, facts: attestation.facts.map { CardFact($0) })
     }
 }
 

@@ -1,3 +1,5 @@
+internal import TokenKit
+
 /// A published weakness of devices with certain versions.
 package struct Advisory: Sendable {
     package let name: String
@@ -19,5 +21,13 @@ package struct Advisory: Sendable {
     /// The advisories that hold for a Yubico device of this version.
     package static func all(for firmware: Firmware) -> [Advisory] {
         all.filter { $0.versions.contains(firmware) }
+    }
+
+    /// The advisories as facts for people and programs.
+    static func facts(for firmware: Firmware) -> [TokenFact] {
+        all(for: firmware).map { advisory in
+            TokenFact(
+                "Warning", "\(advisory.name): \(advisory.advice)", parts: ["advisories": .list([advisory.name])])
+        }
     }
 }

@@ -19,13 +19,7 @@ extension PIVToken {
         var facts: [TokenFact] = []
         if let firmware = try readable({ (token) throws(TokenError) in try token.firmware(&card) }) ?? nil {
             facts.append(TokenFact("Firmware", firmware.description))
-            if quirks.manufacturer == "Yubico" {
-                facts += Advisory.all(for: firmware).map { advisory in
-                    TokenFact(
-                        "Warning", "\(advisory.name): \(advisory.advice)", parts: ["advisories": .list([advisory.name])]
-                    )
-                }
-            }
+            if quirks.manufacturer == "Yubico" { facts += Advisory.facts(for: firmware) }
         }
         if let number = try readable({ (token) throws(TokenError) in try token.serialNumber(&card) }) ?? nil {
             facts.append(TokenFact("Serial number", String(number)))

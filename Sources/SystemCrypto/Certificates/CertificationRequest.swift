@@ -1,3 +1,6 @@
+internal import COpenSSL
+internal import SecureBytes
+
 /// A request for a certificate: filled in, then signed by the key to be certified, in memory or, in two steps, by a card. RFC
 /// 2986.
 ///
@@ -33,5 +36,27 @@ public struct CertificationRequest: Sendable {
     /// - Throws: `unsupported` for a signature algorithm without an identifier in X.509.
     public func assemble(signature: [UInt8], algorithm: SignatureAlgorithm) throws(CryptoError) -> [UInt8] {
         DER.sequence([toBeSigned, try algorithm.identifier(), DER.bitString(signature)])
+    }
+}
+
+extension CertificationRequest {
+    /// The key of a request in DER, once its signature has shown that its maker has the key. Wraps `X509_REQ_verify_ex`.
+    ///
+    /// - Throws: `malformed` for anything else, bytes after it, or a signature that is not the key's.
+    public static func provenKey(of der: [UInt8]) throws(CryptoError) -> PublicKey {
+        var outer = TLVReader(der, .der)
+        var request = try outer.read(DER.Tag.sequence).reader
+        var fields = try request.read(DER.Tag.sequence).reader
+        _ = try fields.read(DER.Tag.integer)
+        _ = try fields.read(DER.Tag.sequence)
+        let key = try PublicKey(spki: fields.read(DER.Tag.sequence).encoded())
+        let parsed = try unsafe Handle("request", parsing: der.span, release: X509_REQ_free) {
+            unsafe d2i_X509_REQ(nil, $0, $1)
+        }
+        let isProven = try unsafe OpenSSL.call("request") { context in
+            unsafe X509_REQ_verify_ex(parsed.pointer, key.handle.pointer, context, nil) == 1
+        }
+        guard isProven else { throw CryptoError(.malformed, "request's signature") }
+        return key
     }
 }

@@ -25,6 +25,18 @@ public protocol TokenDriver: Sendable {
     ///
     /// - Throws: ``TokenError`` `.malformed`.
     func facts(of data: TokenObjectID, content: [UInt8]) throws(TokenError) -> [TokenFact]
+
+    /// Verifies the statement of a token that it has made a key, as ``Token/attestation(of:_:)`` gives it. No token is used.
+    ///
+    /// - Parameters:
+    ///   - statement: the certificate of the key, and that of the token's attestation key unless it is among the roots.
+    ///   - roots: the certificates of makers that are trusted.
+    ///   - time: the time at which the certificates must be valid, in seconds since 1970.
+    /// - Returns: nil where no token of this driver's kind makes such statements.
+    /// - Throws: ``TokenError`` `.notProven` for a statement that leads to none of the roots.
+    func verify(
+        _ statement: [Certificate], roots: [Certificate], at time: Int64
+    ) throws(TokenError) -> TokenAttestation?
 }
 
 extension TokenDriver {
@@ -32,6 +44,9 @@ extension TokenDriver {
     public var keyNames: [TokenObjectID] { [] }
     public var dataObjects: [TokenDataObject] { [] }
     public func facts(of data: TokenObjectID, content: [UInt8]) throws(TokenError) -> [TokenFact] { [] }
+    public func verify(
+        _ statement: [Certificate], roots: [Certificate], at time: Int64
+    ) throws(TokenError) -> TokenAttestation? { nil }
 }
 
 /// One card while it stays inserted: the facts learned of it, and its operations.

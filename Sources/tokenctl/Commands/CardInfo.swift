@@ -97,7 +97,7 @@ extension Card {
 
 extension PINPolicy {
     /// The name for people and programs.
-    fileprivate var name: String {
+    var name: String {
         switch self {
         case .never: "never"
         case .once: "once"
@@ -109,7 +109,7 @@ extension PINPolicy {
 
 extension TouchPolicy {
     /// The name for people and programs; nil where the card does not tell.
-    fileprivate var name: String? {
+    var name: String? {
         switch self {
         case .unknown: nil
         case .never: "never"

@@ -76,7 +76,7 @@ struct Card: ParsableCommand {
         abstract: "Show a card, make it ready, and manage its PIN, keys, certificates and data.",
         subcommands: [
             Info.self, Setup.self, Pin.self, Generate.self, Import.self, SelfSign.self, PutCertificate.self, Renew.self,
-            Move.self,
-            Delete.self, Attest.self, SetManagementKey.self, SetPINTries.self, Read.self, Write.self, Reset.self,
+            Move.self, Delete.self, Attest.self, VerifyAttestation.self, SetManagementKey.self, SetPINTries.self,
+            Read.self, Write.self, Reset.self,
         ])
 }

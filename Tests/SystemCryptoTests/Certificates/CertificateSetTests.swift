@@ -71,4 +71,32 @@ import Testing
         #expect(
             try !openssl.succeed(["req", "-inform", "DER", "-in", "request.der", "-noout", "-text"]).contains("DNS"))
     }
+
+    @Test(arguments: ["rsa", "rsa-pss", "ec", "ed25519"]) func theKeyOfARequestIsKnownByItsSignature(kind: String)
+        throws
+    {
+        let openssl = try OpenSSLCommand()
+        let options =
+            switch kind {
+            case "ec": ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+            case "rsa-pss": ["rsa", "-sigopt", "rsa_padding_mode:pss"]
+            default: [kind]
+            }
+        _ = try openssl.succeed(
+            [
+                "req", "-new", "-subj", "/CN=Jo", "-nodes", "-keyout", "key.pem", "-outform", "DER", "-out",
+                "request.der",
+            ]
+                + ["-newkey"] + options)
+        _ = try openssl.succeed(["pkey", "-in", "key.pem", "-pubout", "-outform", "DER", "-out", "key.der"])
+        let der = try openssl.read("request.der")
+        #expect(try CertificationRequest.provenKey(of: der).spki == openssl.read("key.der"))
+        var forged = der
+        forged[forged.count - 1] ^= 1
+        #expect(throws: CryptoError(.malformed, "")) { try CertificationRequest.provenKey(of: forged) }
+        for count in der.indices {
+            #expect(throws: CryptoError.self) { try CertificationRequest.provenKey(of: Array(der.prefix(count))) }
+        }
+        #expect(throws: CryptoError(.malformed, "")) { try CertificationRequest.provenKey(of: der + [0]) }
+    }
 }

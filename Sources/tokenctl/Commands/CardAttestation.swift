@@ -1,0 +1,126 @@
+internal import ArgumentParser
+internal import HostAPI
+internal import KeychainModel
+internal import SecureBytes
+internal import SystemCrypto
+
+extension Card {
+    struct VerifyAttestation: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "verify-attestation", abstract: "Verify a card's statement that it has made a key itself.",
+            discussion: """
+                The files have the certificate of the key and then that of the card, as 'card attest' prints them. The first must be \
+                signed by the second, and that by a root, which the maker of the card publishes, or be a root itself. No card is needed, \
+                except for --slot.
+                """)
+
+        @Argument(help: "The files with the two certificates, PEM or DER; - for standard input.", completion: .file())
+        var files: [String] = []
+
+        @Option(
+            help: ArgumentHelp("Ask the inserted card about the key in a slot, instead of a file.", valueName: "slot"))
+        var slot: SlotArgument?
+
+        @Option(
+            name: .customLong("root"),
+            help: ArgumentHelp(
+                "A file with certificates of makers that are trusted; for each file.", valueName: "file"),
+            completion: .file())
+        var roots: [String]
+
+        @Option(
+            help: ArgumentHelp(
+                "A file with a certificate, a request for one, or a public key: it must be the key of the statement.",
+                valueName: "file"), completion: .file())
+        var key: String?
+
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var cards: CardOptions
+
+        private struct Report: Encodable {
+            /// The key's kind and size.
+            let key: String
+            /// The key in PEM.
+            let publicKey: String
+            let slot: String
+            /// Nil for the slot's own rule.
+            let pinPolicy: String?
+            /// Nil where the card does not tell.
+            let touchPolicy: String?
+            let facts: [String: CardFact.Plain]
+        }
+
+        func validate() throws {
+            guard files.isEmpty != (slot == nil) else {
+                throw ValidationError("give either the files with the statement or --slot")
+            }
+            if slot == nil { try cards.refuse("a file asks no card: leave out the options for cards") }
+        }
+
+        func run() throws {
+            let roots = try roots.flatMap { try CertificateFile.read($0) }
+            let expected = try key.map { try PublicKeyFile.read($0) }
+            let access = try HostAccess(cards)
+            let attestation = try access.host.verifyAttestation(statement(access), roots: roots, .silent)
+            if let key, expected != attestation.publicKey {
+                throw KeychainError(
+                    .verifyFailed, "the statement is about another key than that in '\(DisplayText.line(key))'")
+            }
+            let kind = try PublicKey(spki: attestation.publicKey).kind.description
+            guard output.json else {
+                var facts = [CardFact("Key", kind), CardFact("Slot", attestation.slot)]
+                facts.append(CardFact("PIN", attestation.pinPolicy?.name ?? "as the slot has it"))
+                if let touch = attestation.touchPolicy.name { facts.append(CardFact("Touch", touch)) }
+                Listing.show(facts + attestation.facts)
+                return StandardOutput.line("The card has made the key itself.")
+            }
+            try Listing.showJSON(
+                Report(
+                    key: kind, publicKey: PEM.encode(attestation.publicKey, label: "PUBLIC KEY"),
+                    slot: attestation.slot,
+                    pinPolicy: attestation.pinPolicy?.name, touchPolicy: attestation.touchPolicy.name,
+                    facts: Listing.dictionary(attestation.facts)))
+        }
+
+        private func statement(_ access: HostAccess) throws -> [Certificate] {
+            guard let slot else { return try files.flatMap { try CertificateFile.read($0) } }
+            let card = try CommandKeychains(cards, files: false, of: access).onlyCard().identifier
+            return try access.host.attestation(of: slot.name, on: card, .silent).map { try Certificate(der: $0) }
+        }
+    }
+}
+
+/// A file with a certificate, a request for one, or a public key, in PEM or DER.
+private enum PublicKeyFile {
+    private static let limit = 1 << 20
+
+    /// The SubjectPublicKeyInfo of the first key in the file.
+    static func read(_ path: String) throws -> [UInt8] {
+        let input = try Input(path)
+        let bytes = try input.whole(limit: limit)
+        do throws(CryptoError) { return try key(in: bytes) } catch {
+            throw CommandError(
+                "'\(input.name)' holds no certificate, request or public key that can be read", "\(error)")
+        }
+    }
+
+    private static func key(in bytes: [UInt8]) throws(CryptoError) -> [UInt8] {
+        guard PEM.isPEM(bytes.span) else {
+            if let certificate = try? Certificate(der: bytes) { return certificate.spki }
+            if let key = try? PublicKey(spki: bytes) { return key.spki }
+            return try CertificationRequest.provenKey(of: bytes).spki
+        }
+        let reader = try PEMReader(bytes.span)
+        while let block = try reader.next() {
+            let der = block.der.copied()
+            switch block.label {
+            case "CERTIFICATE": return try Certificate(der: der).spki
+            case "CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST":
+                return try CertificationRequest.provenKey(of: der).spki
+            case "PUBLIC KEY": return try PublicKey(spki: der).spki
+            default: continue
+            }
+        }
+        throw CryptoError(.malformed, "PEM")
+    }
+}
