@@ -29,7 +29,7 @@ extension MessageSamples {
             .setManagementKey(CardManagementKey(nil, nil, touch: .never, isKeptOnCard: true)),
         ]
         + ([.rsa(bits: 2048), .ecP256, .ecP384, .ecP521, .ed25519, .x25519, .other("SM2")] as [KeyKind]).map {
-            .generateKey(slot: "9A", $0, KeyPolicies(), replacing: .none)
+            .generateKey(slot: "9A", $0, KeyPolicies(), replacing: .none, allowsWeak: $0 == .ecP256)
         }
         + BlockCipher.allCases.map {
             .setManagementKey(CardManagementKey($0, secret("key"), touch: .always, isKeptOnCard: false))
@@ -87,12 +87,13 @@ extension MessageSamples {
             ]),
             .cardChange(.done), .cardChange(.publicKey([0x30])), .cardChange(.managementKey(secret("key"))),
             .managementKey(
-                CardManagementKeyStatus(cipher: nil, isDefault: nil, isKeptOnCard: true, keyPlaces: [], movesKeys: true)
-            ),
+                CardManagementKeyStatus(
+                    cipher: nil, isDefault: nil, isKeptOnCard: true, keyPlaces: [], movesKeys: true, weakKeys: [])),
             .managementKey(
                 CardManagementKeyStatus(
                     cipher: .aes192, isDefault: true, isKeptOnCard: false,
-                    keyPlaces: KeyRole.allCases.map { CardKeyPlace("9A", for: $0) }, movesKeys: false)),
+                    keyPlaces: KeyRole.allCases.map { CardKeyPlace("9A", for: $0) }, movesKeys: false,
+                    weakKeys: [.ecP256, .rsa(bits: 2048)])),
             .attestation([]), .attestation([[0x30], []]),
             .verifiedAttestation(
                 CardAttestation(publicKey: [0x30], slot: "9A", pinPolicy: .once, touchPolicy: .cached, facts: facts)),

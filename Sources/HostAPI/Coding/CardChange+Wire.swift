@@ -70,15 +70,15 @@ extension CardKeyPlace: WireRecord {
 
 extension CardManagementKeyStatus: WireRecord {
     static let fields = Fields(
-        CardManagementKeyStatus.init(cipher:isDefault:isKeptOnCard:keyPlaces:movesKeys:),
-        \.cipher, \.isDefault, \.isKeptOnCard, \.keyPlaces, \.movesKeys)
+        CardManagementKeyStatus.init(cipher:isDefault:isKeptOnCard:keyPlaces:movesKeys:weakKeys:),
+        \.cipher, \.isDefault, \.isKeptOnCard, \.keyPlaces, \.movesKeys, \.weakKeys)
 }
 
 extension CardChange: WireValue {
     func write(to message: inout MessageWriter) {
         switch self {
-        case .generateKey(let slot, let kind, let policies, let replacing):
-            message.write(case: 1, slot, kind, policies, replacing)
+        case .generateKey(let slot, let kind, let policies, let replacing, let allowsWeak):
+            message.write(case: 1, slot, kind, policies, replacing, allowsWeak)
         case .importKey(let slot, let key, let policies, let replacing):
             message.write(case: 2, slot, key, policies, replacing)
         case .setCertificate(let slot, let certificate): message.write(case: 3, slot, certificate)

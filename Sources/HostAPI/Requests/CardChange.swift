@@ -4,7 +4,9 @@ public import SystemCrypto
 /// A change of a card's keys, certificates and data by its administrator.
 public enum CardChange: Sendable, Equatable {
     /// Makes a key pair on the card. The former certificate of its slot goes first.
-    case generateKey(slot: String, KeyKind, KeyPolicies, replacing: KeyReplacement)
+    ///
+    /// - Parameter allowsWeak: whether a person has agreed to a key that an advisory calls weak on this card.
+    case generateKey(slot: String, KeyKind, KeyPolicies, replacing: KeyReplacement, allowsWeak: Bool = false)
     /// Puts a private key into the card. The former certificate of its slot goes first.
     ///
     /// - Parameter key: PKCS #8 in DER (RFC 5208).
@@ -65,15 +67,19 @@ public struct CardManagementKeyStatus: Sendable, Hashable {
     public let keyPlaces: [CardKeyPlace]
     /// Whether keys can be moved and deleted.
     public let movesKeys: Bool
+    /// The kinds of key that are weak where this card makes them.
+    public let weakKeys: [KeyKind]
 
     public init(
-        cipher: BlockCipher?, isDefault: Bool?, isKeptOnCard: Bool, keyPlaces: [CardKeyPlace], movesKeys: Bool
+        cipher: BlockCipher?, isDefault: Bool?, isKeptOnCard: Bool, keyPlaces: [CardKeyPlace], movesKeys: Bool,
+        weakKeys: [KeyKind]
     ) {
         self.cipher = cipher
         self.isDefault = isDefault
         self.isKeptOnCard = isKeptOnCard
         self.keyPlaces = keyPlaces
         self.movesKeys = movesKeys
+        self.weakKeys = weakKeys
     }
 }
 

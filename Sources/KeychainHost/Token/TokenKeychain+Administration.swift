@@ -80,7 +80,8 @@ extension TokenKeychain {
         let status = try KeychainError.mapping { () throws(TokenError) in try slot.managementKey(at: insertion) }
         return CardManagementKeyStatus(
             cipher: status.cipher, isDefault: status.isDefault, isKeptOnCard: status.isKeptOnToken,
-            keyPlaces: status.keyPlaces.map { CardKeyPlace($0.id.rawValue, for: $0.use) }, movesKeys: status.movesKeys)
+            keyPlaces: status.keyPlaces.map { CardKeyPlace($0.id.rawValue, for: $0.use) }, movesKeys: status.movesKeys,
+            weakKeys: status.weakKeys.compactMap { KeyKind($0) })
     }
 
     func erase() throws(KeychainError) {
@@ -131,12 +132,12 @@ extension TokenChange {
 extension CardChange {
     func tokenChange(_ status: ManagementKeyStatus) throws(KeychainError) -> TokenChange {
         switch self {
-        case .generateKey(let slot, let kind, let policies, let replacing):
+        case .generateKey(let slot, let kind, let policies, let replacing, let allowsWeak):
             guard let algorithm = TokenKey.Algorithm(kind) else {
                 throw KeychainError(.invalidAlgorithm, "cards have no keys of the kind \(kind)")
             }
             return .generateKey(
-                TokenObjectID(slot), algorithm, policies, replacing: replacing)
+                TokenObjectID(slot), algorithm, policies, replacing: replacing, allowsWeak: allowsWeak)
         case .importKey(let slot, let key, let policies, let replacing):
             return .importKey(TokenObjectID(slot), key, policies, replacing: replacing)
         case .setCertificate(let slot, let certificate): return .setCertificate(TokenObjectID(slot), certificate)
@@ -172,6 +173,20 @@ extension TokenKey.Algorithm {
         case .ed25519: self = .ed25519
         case .x25519: self = .x25519
         case .ecP521, .other: return nil
+        }
+    }
+}
+
+extension KeyKind {
+    /// - Returns: nil for a kind without a name.
+    fileprivate init?(_ algorithm: TokenKey.Algorithm) {
+        switch algorithm {
+        case .rsa(let bits): self = .rsa(bits: bits)
+        case .ecP256: self = .ecP256
+        case .ecP384: self = .ecP384
+        case .ed25519: self = .ed25519
+        case .x25519: self = .x25519
+        case .other: return nil
         }
     }
 }

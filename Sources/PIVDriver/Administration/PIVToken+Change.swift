@@ -9,10 +9,10 @@ extension PIVToken {
     ) throws(TokenError) -> TokenChangeOutcome {
         switch change {
         case .authenticate: try authorize(administrator, &card)
-        case .generateKey(let id, let algorithm, let policies, let replacing):
+        case .generateKey(let id, let algorithm, let policies, let replacing, let allowsWeak):
             let slot = try requireSlot(id)
             let number = try number(of: algorithm)
-            try requireStrong(number, &card)
+            try requireStrong(number, allowsWeak: allowsWeak, &card)
             let former = try requireReplaceable(slot, replacing, &card)
             try authorize(administrator, &card)
             return .publicKey(try generate(number, policies, in: slot, inPlaceOf: former, &card))

@@ -18,14 +18,20 @@ extension PIVToken {
         }
     }
 
-    /// Checks that a key which the card makes is not a weak one.
-    mutating func requireStrong(_ algorithm: PIVAlgorithm, _ card: inout CardTransaction) throws(TokenError) {
-        guard case .rsa = algorithm.keyAlgorithm, quirks.has(.keysByVersion), let firmware = try firmware(&card),
-            Advisory.weakRSA.versions.contains(firmware)
-        else { return }
-        throw TokenError(
-            .unsupported,
-            "RSA keys that this card makes are weak, \(Advisory.weakRSA.name) (make a key on a curve, or import one)")
+    /// Checks that a key which the card makes is not a weak one, or may be one.
+    mutating func requireStrong(
+        _ algorithm: PIVAlgorithm, allowsWeak: Bool, _ card: inout CardTransaction
+    ) throws(TokenError) {
+        for advisory in try advisories(&card)
+        where advisory.algorithms.contains(algorithm) && !(allowsWeak && advisory.canBeAllowed) {
+            throw TokenError(.unsupported, advisory.refusal)
+        }
+    }
+
+    /// The advisories that hold for the card.
+    mutating func advisories(_ card: inout CardTransaction) throws(TokenError) -> [Advisory] {
+        guard quirks.has(.keysByVersion), let firmware = try firmware(&card) else { return [] }
+        return Advisory.all(for: firmware)
     }
 
     func privateKey(_ key: SharedSecret) throws(TokenError) -> PrivateKey {

@@ -18,7 +18,8 @@ extension PIVToken {
             keyPlaces: (PIVSlot.primary + PIVSlot.retired).map {
                 KeyPlace($0.objectID, for: $0.use, cryptokiID: $0.cryptokiID)
             },
-            movesKeys: firmware.map { $0 >= PIVToken.firstThatMovesKeys } ?? false)
+            movesKeys: firmware.map { $0 >= PIVToken.firstThatMovesKeys } ?? false,
+            weakKeys: try advisories(&card).flatMap(\.algorithms).compactMap(\.keyAlgorithm))
     }
 
     private var announcedCiphers: [BlockCipher] {

@@ -5,17 +5,28 @@ package struct Advisory: Sendable {
     package let name: String
     package let advice: String
     let versions: ClosedRange<Firmware>
-
-    /// The RSA keys that such a device makes can be computed from their public halves.
-    static let weakRSA = all[0]
+    /// The keys that are weak where such a device makes them.
+    let algorithms: [PIVAlgorithm]
+    /// The reason not to make such a key, with the remedy.
+    let refusal: String
+    /// Whether such a key is still good for those who agree to its weakness.
+    let canBeAllowed: Bool
 
     static let all: [Advisory] = [
+        // The key can be computed from its public half.
         Advisory(
             name: "YSA-2017-01 (ROCA)", advice: "RSA keys generated on this device are weak; replace them",
-            versions: Firmware(4, 2, 6)...Firmware(4, 3, 4)),
+            versions: Firmware(4, 2, 6)...Firmware(4, 3, 4), algorithms: [.rsa1024, .rsa2048, .rsa3072, .rsa4096],
+            refusal:
+                "RSA keys that this card makes are weak, YSA-2017-01 (ROCA) (make a key on a curve, or import one)",
+            canBeAllowed: false),
+        // The key can be computed by who has the device, its PIN, and hours in a laboratory.
         Advisory(
             name: "YSA-2024-03 (EUCLEAK)", advice: "who holds the device for long can find out its EC keys",
-            versions: Firmware(5, 0, 0)...Firmware(5, 6, .max)),
+            versions: Firmware(5, 0, 0)...Firmware(5, 6, .max), algorithms: [.p256, .p384],
+            refusal:
+                "who holds this card for long can find out its EC keys, YSA-2024-03 (EUCLEAK) (make an RSA key, or pass --allow-weak-key)",
+            canBeAllowed: true),
     ]
 
     /// The advisories that hold for a Yubico device of this version.

@@ -6,7 +6,10 @@ public enum TokenChange: Sendable {
     /// Nothing: whether the administrator is one is all that is asked.
     case authenticate
     /// Makes a key pair on the token. The former certificate of its place goes first.
-    case generateKey(TokenObjectID, TokenKey.Algorithm, KeyPolicies, replacing: KeyReplacement)
+    ///
+    /// - Parameter allowsWeak: whether a person has agreed to a key that an advisory calls weak on this token.
+    case generateKey(
+        TokenObjectID, TokenKey.Algorithm, KeyPolicies, replacing: KeyReplacement, allowsWeak: Bool = false)
     /// Puts a key into the token. The former certificate of its place goes first.
     ///
     /// - Parameter key: PKCS #8 in DER (RFC 5208).
@@ -107,10 +110,12 @@ public struct ManagementKeyStatus: Hashable, Sendable {
     public let keyPlaces: [KeyPlace]
     /// Whether keys can be moved and deleted.
     public let movesKeys: Bool
+    /// The kinds of key that are weak where this token makes them.
+    public let weakKeys: [TokenKey.Algorithm]
 
     public init(
         cipher: BlockCipher?, isDefault: Bool?, isKeptOnToken: Bool, ciphers: [BlockCipher], keyPlaces: [KeyPlace],
-        movesKeys: Bool
+        movesKeys: Bool, weakKeys: [TokenKey.Algorithm]
     ) {
         self.cipher = cipher
         self.isDefault = isDefault
@@ -118,6 +123,7 @@ public struct ManagementKeyStatus: Hashable, Sendable {
         self.ciphers = ciphers
         self.keyPlaces = keyPlaces
         self.movesKeys = movesKeys
+        self.weakKeys = weakKeys
     }
 }
 

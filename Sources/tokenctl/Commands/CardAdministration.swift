@@ -246,3 +246,12 @@ struct ReplacementOptions: ParsableArguments {
 
     var replacing: KeyReplacement { replaceDecryptionKey ? .any : replace ? .ordinary : .none }
 }
+
+/// The consent to a weak key.
+struct WeakKeyOptions: ParsableArguments {
+    @Flag(
+        help:
+            "Make an EC key also where who holds the card for long can find it out (YubiKeys from 5.0 to 5.6, EUCLEAK)."
+    )
+    var allowWeakKey = false
+}

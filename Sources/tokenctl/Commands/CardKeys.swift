@@ -19,6 +19,7 @@ extension Card {
         @Option(name: .shortAndLong, help: ArgumentHelp("The kind of key.", valueName: "kind"))
         var algorithm: CardKeyKind = .p256
 
+        @OptionGroup var weakness: WeakKeyOptions
         @OptionGroup var key: NewKeyOptions
         @OptionGroup var destination: DestinationOptions
         @OptionGroup var administration: AdministrationOptions
@@ -28,7 +29,8 @@ extension Card {
             let card = try administration.card()
             let key = try card.newKey(
                 .generateKey(
-                    slot: slot.name, algorithm.kind, key.policies, replacing: key.replacement.replacing))
+                    slot: slot.name, algorithm.kind, key.policies, replacing: key.replacement.replacing,
+                    allowsWeak: weakness.allowWeakKey))
             try destination.write(
                 Array(PEM.encode(key.spki, label: "PUBLIC KEY").utf8), as: .text("publicKey", orElse: "data"),
                 ["slot": slot.name, "token": card.identifier.rawValue])

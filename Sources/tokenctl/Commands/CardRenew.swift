@@ -28,6 +28,7 @@ extension Card {
             help: ArgumentHelp("For how many days from now the certificate is valid.", valueName: "days"))
         var days: UInt16 = 3650
 
+        @OptionGroup var weakness: WeakKeyOptions
         @OptionGroup var replacement: ReplacementOptions
         @OptionGroup var output: OutputOptions
         @OptionGroup var administration: AdministrationOptions
@@ -49,7 +50,9 @@ extension Card {
             let use = facts.keyPlaces.first { $0.slot == slot.name }?.use ?? .retirement
             guard facts.movesKeys else {
                 try card.change(
-                    .generateKey(slot: slot.name, kind, KeyPolicies(), replacing: replacement.replacing))
+                    .generateKey(
+                        slot: slot.name, kind, KeyPolicies(), replacing: replacement.replacing,
+                        allowsWeak: weakness.allowWeakKey))
                 try card.selfSign(slot.name, for: use, commonName: name, days: days)
                 return try card.report("Slot \(slot.name) has a new key.", of: slot, output)
             }
@@ -58,7 +61,9 @@ extension Card {
                 throw KeychainError(
                     .noSuchKeychain, "the card has no two free retired slots", remedy: "delete an old key")
             }
-            try card.change(.generateKey(slot: free[0], kind, policies, replacing: .none))
+            try card.change(
+                .generateKey(
+                    slot: free[0], kind, policies, replacing: .none, allowsWeak: weakness.allowWeakKey))
             try card.selfSign(free[0], for: use, commonName: name, days: days)
             try card.change(.moveKey(slot: slot.name, to: free[1]))
             try card.change(.moveKey(slot: free[0], to: slot.name))

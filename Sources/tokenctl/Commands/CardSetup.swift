@@ -20,8 +20,13 @@ extension Card {
             help: ArgumentHelp("The name in the certificates. (default: your user name)", valueName: "name"))
         var commonName: String?
 
-        @Option(name: .shortAndLong, help: ArgumentHelp("The kind of the keys.", valueName: "kind"))
-        var algorithm: CardKeyKind = .p256
+        @Option(
+            name: .shortAndLong,
+            help: ArgumentHelp(
+                "The kind of the keys. (default: p256; rsa2048 on a card whose EC keys are weak)", valueName: "kind"))
+        var algorithm: CardKeyKind?
+
+        @OptionGroup var weakness: WeakKeyOptions
 
         @Option(help: ArgumentHelp("When the keys want a touch.", valueName: "policy"))
         var touchPolicy: NewKeyOptions.TouchChoice?
@@ -58,12 +63,12 @@ extension Card {
             let answers = AdministratorAnswers(person)
             let steps = try steps(for: card(answers), answers)
             if output.json {
-                try Listing.showJSON(steps.map { StepRow(slot: $0.slot, step: $0.sentence(name, algorithm)) })
+                try Listing.showJSON(steps.map { StepRow(slot: $0.slot, step: $0.sentence(name)) })
             }
             guard !steps.isEmpty else {
                 return output.json ? () : StandardOutput.line("The card is ready: there is nothing to do.")
             }
-            if !output.json { steps.forEach { StandardOutput.line($0.sentence(name, algorithm)) } }
+            if !output.json { steps.forEach { StandardOutput.line($0.sentence(name)) } }
             guard !dryRun else { return }
             if !yes, person.canConfirm, try !person.confirm("Do this with the card?") {
                 throw KeychainError(.userCanceled, "nothing was changed")
@@ -103,11 +108,23 @@ extension Card {
             for place in key.keyPlaces
             where place.use != .retirement && (place.use != .presence || cardAuthentication) {
                 let known = overview.slots.first { $0.name == place.slot }
-                if known == nil { steps.append(.makeKey(place.slot)) }
+                if known == nil { steps.append(try makingKey(in: place.slot, weak: key.weakKeys)) }
                 if known?.certificate == nil { steps.append(.certify(place.slot)) }
             }
             if key.isDefault ?? (isNew && !key.isKeptOnCard) { steps.append(.setManagementKey) }
             return steps
+        }
+
+        /// The step that makes a key, of a kind that is not weak on this card unless that was allowed.
+        private func makingKey(in slot: String, weak: [KeyKind]) throws -> SetupStep {
+            let wanted = algorithm?.kind ?? .ecP256
+            guard weak.contains(wanted), !weakness.allowWeakKey else { return .makeKey(slot, wanted, avoiding: nil) }
+            guard algorithm == nil else {
+                throw KeychainError(
+                    .invalidAlgorithm, "\(wanted) keys that this card makes are weak, as 'card info' says",
+                    remedy: "leave out --algorithm, or pass --allow-weak-key")
+            }
+            return .makeKey(slot, .rsa(bits: 2048), avoiding: wanted)
         }
 
         private func hasIdentifier(_ card: AdministeredCard) throws -> Bool {
@@ -126,9 +143,11 @@ extension Card {
             case .changeUnblockingKey:
                 try card.host.administer(card.identifier, .changeUnblockingKey, authentication.request)
             case .identify: try card.change(.identify)
-            case .makeKey(let slot):
+            case .makeKey(let slot, let kind, _):
                 let policies = KeyPolicies(touch: touchPolicy?.policy)
-                try card.change(.generateKey(slot: slot, algorithm.kind, policies, replacing: .none))
+                try card.change(
+                    .generateKey(
+                        slot: slot, kind, policies, replacing: .none, allowsWeak: weakness.allowWeakKey))
             case .certify(let slot): try card.selfSign(slot, commonName: name, days: 3650)
             case .setManagementKey:
                 do {
@@ -146,13 +165,14 @@ extension Card {
 /// A step of a setup.
 private enum SetupStep {
     case changePIN, changeUnblockingKey, identify
-    case makeKey(String)
+    /// - Parameter avoiding: the usual kind, where that is weak on this card.
+    case makeKey(String, KeyKind, avoiding: KeyKind?)
     case certify(String)
     case setManagementKey
 
     var slot: String? {
         switch self {
-        case .makeKey(let slot), .certify(let slot): slot
+        case .makeKey(let slot, _, _), .certify(let slot): slot
         default: nil
         }
     }
@@ -165,12 +185,14 @@ private enum SetupStep {
         }
     }
 
-    func sentence(_ name: String, _ algorithm: CardKeyKind) -> String {
+    func sentence(_ name: String) -> String {
         switch self {
         case .changePIN: "Set a new PIN in place of the factory's."
         case .changeUnblockingKey: "Set a new PUK in place of the factory's."
         case .identify: "Write the card's identifier."
-        case .makeKey(let slot): "Make a key \(algorithm.kind) in slot \(slot)."
+        case .makeKey(let slot, let kind, nil): "Make a key \(kind) in slot \(slot)."
+        case .makeKey(let slot, let kind, let weak?):
+            "Make a key \(kind) in slot \(slot), since \(weak) keys of this card are weak ('card info' says why)."
         case .certify(let slot): "Make a certificate for '\(name)' with the key in slot \(slot)."
         case .setManagementKey: "Set a random management key, which the card gives to whoever has the PIN."
         }

@@ -52,7 +52,9 @@ extension Desk {
     /// Makes a key in a slot, and a certificate that it has signed itself.
     func issue(_ name: String, _ usage: KeyUsage = .digitalSignature) throws -> [UInt8] {
         let id = TokenObjectID(name)
-        let spki = try administer(.generateKey(id, .ecP256, KeyPolicies(), replacing: .none)).publicKey
+        let spki = try administer(
+            .generateKey(id, .ecP256, KeyPolicies(), replacing: .none, allowsWeak: true)
+        ).publicKey
         let key = try PublicKey(spki: spki)
         var builder = try CertificateBuilder(
             commonName: name, publicKey: key, notBefore: 1_600_000_000, notAfter: 1_900_000_000)
@@ -93,7 +95,7 @@ extension Desk {
         for count in [16, 24, 32] {
             #expect(throws: TokenError(.notAuthorized, "")) {
                 try desk.administer(
-                    .generateKey("9A", .ecP256, KeyPolicies(), replacing: .any),
+                    .generateKey("9A", .ecP256, KeyPolicies(), replacing: .any, allowsWeak: true),
                     by: .key([UInt8](repeating: 7, count: count)))
             }
         }
@@ -150,8 +152,31 @@ extension Desk {
         #expect(throws: TokenError(.unsupported, "")) {
             try desk.administer(.generateKey("9A", .rsa(bits: 2048), KeyPolicies(), replacing: .none))
         }
+        // Nobody can agree to a key that is known from its public half.
+        #expect(throws: TokenError(.unsupported, "")) {
+            try desk.administer(
+                .generateKey("9A", .rsa(bits: 2048), KeyPolicies(), replacing: .none, allowsWeak: true))
+        }
         #expect(desk.count(0x47) == 0)
         try desk.administer(.generateKey("9A", .ecP256, KeyPolicies(), replacing: .none))
+        #expect(try desk.managementKey().weakKeys.contains(.rsa(bits: 2048)))
+    }
+
+    /// YSA-2024-03: a YubiKey 5.4 computes ECDSA so that who holds it can find out the key. Its RSA keys are as good as others.
+    @Test(arguments: [TokenKey.Algorithm.ecP256, .ecP384])
+    func aCardWhoseCurvesLeakMakesKeysOnThemOnlyWhereThatIsAllowed(_ algorithm: TokenKey.Algorithm) throws {
+        let desk = try Self.blank(.yubiKey54)
+        #expect(throws: TokenError(.unsupported, "")) {
+            try desk.administer(.generateKey("9A", algorithm, KeyPolicies(), replacing: .none))
+        }
+        #expect(desk.count(0x47) == 0)
+        #expect(try desk.managementKey().weakKeys == [.ecP256, .ecP384])
+        try desk.administer(.generateKey("9A", .rsa(bits: 2048), KeyPolicies(), replacing: .none))
+        try desk.administer(.generateKey("9C", algorithm, KeyPolicies(), replacing: .none, allowsWeak: true))
+        #expect(try desk.object("9C")?.key?.algorithm == algorithm)
+        let newer = try Self.blank(.yubiKey57)
+        try newer.administer(.generateKey("9A", algorithm, KeyPolicies(), replacing: .none))
+        #expect(try newer.managementKey().weakKeys.isEmpty)
     }
 
     @Test func printedInformationIsNotLost() throws {
@@ -242,7 +267,7 @@ extension Desk {
         #expect(try desk.administer(.setManagementKey(new), by: .both("123456")) == Desk.Outcome())
         let status = try desk.managementKey()
         #expect(status.isKeptOnToken && status.isDefault == false && status.cipher == cipher)
-        let change = TokenChange.generateKey("9A", .ecP256, KeyPolicies(), replacing: .any)
+        let change = TokenChange.generateKey("9A", .ecP256, KeyPolicies(), replacing: .any, allowsWeak: true)
         #expect(throws: TokenError(.notAuthorized, "")) { try desk.administer(change) }
         #expect(throws: TokenError(.pinIncorrect, "")) { try desk.administer(change, by: .kept("654321")) }
         try desk.administer(change, by: .kept("123456"))
