@@ -52,6 +52,14 @@ public struct FirstAvailablePrompter: Prompter {
         return false
     }
 
+    /// Asks on the terminal, whatever comes before it: pinentry shows no line.
+    public func askForLine(_ question: String) throws(KeychainError) -> String? {
+        for prompter in prompters {
+            if let line = try prompter.askForLine(question) { return line }
+        }
+        return nil
+    }
+
     public func decide(_ question: AccessQuestion) throws(KeychainError) -> AccessDecision {
         for prompter in prompters where prompter.canAsk {
             do throws(KeychainError) { return try prompter.decide(question) } catch {

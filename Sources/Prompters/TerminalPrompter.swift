@@ -42,6 +42,14 @@ public struct TerminalPrompter: Prompter {
         return ["y", "Y", "yes"].contains(terminal.readLine(until: end))
     }
 
+    /// Keys that were typed before the question are discarded.
+    public func askForLine(_ question: String) throws(KeychainError) -> String? {
+        guard let terminal = terminal() else { return nil }
+        terminal.discardTyped()
+        terminal.write("\(question): ")
+        return terminal.readLine(until: end)
+    }
+
     /// Keys that were typed before the question are discarded. Another answer than the offered ones is a denial.
     ///
     /// - Throws: `errSecNotAvailable` where there is no terminal.

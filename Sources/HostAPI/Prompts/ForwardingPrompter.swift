@@ -21,6 +21,10 @@ extension ForwardingPrompter {
     }
 
     package func confirm(_ question: String) throws(KeychainError) -> Bool { try prompter.confirm(question) }
+    package func askForLine(_ question: String) throws(KeychainError) -> String? {
+        try prompter.askForLine(question)
+    }
+
     package func tell(_ message: String) { prompter.tell(message) }
     package func tellOfPINPad(_ request: PromptRequest) { prompter.tellOfPINPad(request) }
     package func show(_ message: String) -> (@Sendable () -> Void)? { prompter.show(message) }

@@ -24,6 +24,11 @@ public protocol Prompter: Sendable {
     /// Asks a yes-or-no question; one that cannot be answered counts as no.
     func confirm(_ question: String) throws(KeychainError) -> Bool
 
+    /// Asks for a line that is shown while it is typed.
+    ///
+    /// - Returns: nil where there is no terminal for it.
+    func askForLine(_ question: String) throws(KeychainError) -> String?
+
     /// Asks a person whether a program may use a key or a secret. No answer in the question's time is a denial.
     ///
     /// - Throws: `errSecInteractionNotAllowed` where no person can be asked by the host itself: the program would be asked about itself.
@@ -64,6 +69,8 @@ public protocol Prompter: Sendable {
 extension Prompter {
     /// Asks like ``ask(_:)``: the request tells a person which secret is meant.
     public func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret { try ask(request) }
+
+    public func askForLine(_ question: String) throws(KeychainError) -> String? { nil }
 
     /// Refuses: only a prompter that reaches a person by itself can decide.
     public func decide(_ question: AccessQuestion) throws(KeychainError) -> AccessDecision {

@@ -127,7 +127,8 @@ extension Card {
 
         @Option(
             help: ArgumentHelp(
-                "The label of the card, as list-smartcards prints it, instead of a question for it.", valueName: "label"
+                "The label of the card, as list-smartcards --table prints it, instead of typing it on the terminal.",
+                valueName: "label"
             ))
         var confirm: String?
 
@@ -138,23 +139,26 @@ extension Card {
         func run() throws {
             let session = try CommandKeychains(cards, files: false)
             let card = try session.onlyCard()
-            if let confirm {
-                guard confirm == card.name else {
-                    throw CommandError(
-                        "nothing was deleted", "the card in '\(card.location)' is '\(card.name)', and not '\(confirm)'")
-                }
-            } else {
-                let prompter = try authentication.prompter(for: [], session.access)
-                guard prompter.canConfirm else {
-                    throw CommandError(
-                        "nothing was deleted", "nobody can be asked", advice: "give the card's label with --confirm")
-                }
-                let question = "Delete all keys, certificates and data of '\(card.name)' for ever?"
-                guard try prompter.confirm(question) else { throw KeychainError(.userCanceled, "nothing was deleted") }
+            let label = try confirm ?? typedLabel(of: card, session)
+            guard label == card.name else {
+                throw CommandError(
+                    "nothing was deleted",
+                    "the card in '\(card.location)' is '\(card.name)', and not '\(DisplayText.line(label))'")
             }
             try session.host.erase(card.identifier, .silent)
             guard !output.json else { return try Listing.showJSON(["reader": card.location]) }
             StandardOutput.line("The card is empty. Its PIN is 123456, its PUK 12345678: 'card setup' makes it ready.")
+        }
+
+        /// The label that a person types to agree, which no key pressed by mistake is.
+        private func typedLabel(of card: KeychainDescription, _ session: CommandKeychains) throws -> String {
+            let question =
+                "All keys, certificates and data of '\(card.name)' are deleted for ever. To agree, type the card's label"
+            guard let label = try authentication.prompter(for: [], session.access).askForLine(question) else {
+                throw CommandError(
+                    "nothing was deleted", "nobody can be asked", advice: "give the card's label with --confirm")
+            }
+            return label
         }
     }
 
