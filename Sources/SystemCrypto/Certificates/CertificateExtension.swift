@@ -23,6 +23,41 @@ public struct CertificateExtension: Sendable, Hashable {
         self.init(identifier, isCritical: critical.map { $0.content.first != 0 } ?? false, value: value.value)
     }
 
+    /// The most extensions that are read from a file.
+    public static let maximumCount = 64
+
+    /// The extensions of a file: `Extension`s, or an `Extensions` of them, in DER or as blocks of PEM of any label.
+    ///
+    /// - Throws: `malformed` for anything else, none, or more than ``maximumCount``.
+    public static func all(in file: [UInt8]) throws(CryptoError) -> [CertificateExtension] {
+        var extensions: [CertificateExtension] = []
+        guard PEM.isPEM(file.span) else {
+            try append(file, to: &extensions)
+            return extensions
+        }
+        let reader = try PEMReader(file.span)
+        while let block = try reader.next() { try append(block.der.copied(), to: &extensions) }
+        guard !extensions.isEmpty else { throw CryptoError(.malformed, "extensions") }
+        return extensions
+    }
+
+    private static func append(_ der: [UInt8], to extensions: inout [CertificateExtension]) throws(CryptoError) {
+        var reader = TLVReader(der, .der)
+        repeat {
+            let element = try reader.read(DER.Tag.sequence)
+            // An Extension begins with its identifier, and Extensions with an Extension.
+            if element.content.first == 0x06 {
+                extensions.append(try CertificateExtension(parsing: element))
+            } else {
+                var list = try element.reader
+                repeat {
+                    extensions.append(try CertificateExtension(parsing: list.read(DER.Tag.sequence)))
+                } while !list.isAtEnd && extensions.count <= maximumCount
+            }
+            guard extensions.count <= maximumCount else { throw CryptoError(.malformed, "too many extensions") }
+        } while !reader.isAtEnd
+    }
+
     var encoded: [UInt8] {
         let critical = isCritical ? DER.element(DER.Tag.boolean, [0xFF]) : []
         return DER.sequence([DER.objectIdentifier(identifier), critical, DER.octetString(value)])
@@ -39,12 +74,15 @@ extension OID {
 
     /// The user principal name among a certificate's alternative names.
     public static let userPrincipalName: OID = "1.3.6.1.4.1.311.20.2.3"
-    /// Extended key usages, RFC 5280 §4.2.1.12 and, the last three, FPKI and Microsoft.
+    /// Extended key usages, RFC 5280 §4.2.1.12, RFC 4945 §5.1.3.12 and, the last two, Microsoft and FPKI.
     public static let serverAuthentication: OID = "1.3.6.1.5.5.7.3.1"
     public static let clientAuthentication: OID = "1.3.6.1.5.5.7.3.2"
     public static let codeSigning: OID = "1.3.6.1.5.5.7.3.3"
     public static let emailProtection: OID = "1.3.6.1.5.5.7.3.4"
     public static let anyExtendedKeyUsage: OID = "2.5.29.37.0"
+    public static let timeStamping: OID = "1.3.6.1.5.5.7.3.8"
+    public static let ocspSigning: OID = "1.3.6.1.5.5.7.3.9"
+    public static let ipsecIKE: OID = "1.3.6.1.5.5.7.3.17"
     public static let smartCardLogon: OID = "1.3.6.1.4.1.311.20.2.2"
     public static let pivCardAuthentication: OID = "2.16.840.1.101.3.6.8"
 }

@@ -9,6 +9,9 @@ public struct CertificationRequest: Sendable {
     public var subject: DistinguishedName
     public var publicKey: PublicKey
     public var subjectAlternativeNames: [GeneralName] = []
+    public var extendedKeyUsage: [OID] = []
+    /// Further extensions, after the others.
+    public var extensions: [CertificateExtension] = []
 
     public init(subject: DistinguishedName, publicKey: PublicKey) {
         self.subject = subject
@@ -18,9 +21,9 @@ public struct CertificationRequest: Sendable {
     /// The bytes that the key signs: the DER of the `CertificationRequestInfo`.
     public var toBeSigned: [UInt8] {
         var attributes: [UInt8] = []
-        if !subjectAlternativeNames.isEmpty {
-            let names = DER.sequence(subjectAlternativeNames.map(\.encoded))
-            let list = DER.sequence([CertificateExtension(.subjectAlternativeName, value: names).encoded])
+        let extensions = allExtensions
+        if !extensions.isEmpty {
+            let list = DER.sequence(extensions.map(\.encoded))
             // extensionRequest, RFC 2985 §5.4.2
             attributes = DER.sequence([
                 DER.objectIdentifier("1.2.840.113549.1.9.14"), DER.element(DER.Tag.set, list),
@@ -29,6 +32,20 @@ public struct CertificationRequest: Sendable {
         return DER.sequence([
             DER.integer([0]), subject.der, publicKey.spki, DER.element(DER.Tag.context(0), attributes),
         ])
+    }
+
+    /// All extensions that the request asks for.
+    public var allExtensions: [CertificateExtension] {
+        var list: [CertificateExtension] = []
+        if !extendedKeyUsage.isEmpty {
+            let purposes = DER.sequence(extendedKeyUsage.map(DER.objectIdentifier))
+            list.append(CertificateExtension(.extendedKeyUsage, value: purposes))
+        }
+        if !subjectAlternativeNames.isEmpty {
+            let names = DER.sequence(subjectAlternativeNames.map(\.encoded))
+            list.append(CertificateExtension(.subjectAlternativeName, value: names))
+        }
+        return list + extensions
     }
 
     /// The request with a signature over ``toBeSigned``, in DER.

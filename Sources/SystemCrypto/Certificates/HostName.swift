@@ -26,6 +26,20 @@ package enum HostName {
         return address[..<at].utf8.allSatisfy { (0x21...0x7E).contains($0) } && !host.hasPrefix("*") && isPattern(host)
     }
 
+    /// Whether the text is a URI of RFC 5280 §4.2.1.6: ASCII characters that are seen, with a scheme (RFC 3986 §3.1) and something after it.
+    package static func isURI(_ text: String) -> Bool {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), let first = text.utf8.first else { return false }
+        let scheme = text.utf8[..<colon]
+        let isScheme = scheme.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2B, 0x2D, 0x2E: true
+            default: false
+            }
+        }
+        return isScheme && (0x41...0x5A).contains(first & ~0x20) && text.utf8.index(after: colon) != text.utf8.endIndex
+            && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
     /// The octets of a host that is an IP address, as certificates have them (RFC 5280 §4.2.1.6); nil for a name.
     static func octets(ofAddress host: String) -> [UInt8]? {
         for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {

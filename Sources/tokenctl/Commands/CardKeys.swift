@@ -10,7 +10,7 @@ extension Card {
             commandName: "generate", abstract: "Make a key pair on a card.",
             discussion: """
                 The private key never leaves the card. Its public half is printed as PEM. A certificate for it is made by \
-                'card self-sign', or by an authority for a request of 'create-csr', and put beside it by 'card put-certificate'.
+                'card self-sign', or by an authority for a request of 'card request', and put beside it by 'card put-certificate'.
                 """)
 
         @Argument(help: "The slot, such as 9A.")

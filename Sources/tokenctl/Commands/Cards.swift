@@ -75,8 +75,10 @@ struct Card: ParsableCommand {
         commandName: "card",
         abstract: "Show a card, make it ready, and manage its PIN, keys, certificates and data.",
         subcommands: [
-            Info.self, Setup.self, Pin.self, Generate.self, Import.self, SelfSign.self, PutCertificate.self, Renew.self,
-            Move.self, Delete.self, Attest.self, VerifyAttestation.self, SetManagementKey.self, SetPINTries.self,
+            Info.self, Setup.self, Pin.self, Generate.self, Import.self, Request.self, SelfSign.self,
+            PutCertificate.self,
+            Renew.self, Move.self, Delete.self, Attest.self, VerifyAttestation.self, SetManagementKey.self,
+            SetPINTries.self,
             Read.self, Write.self, Reset.self,
         ])
 }

@@ -24,10 +24,8 @@ struct VerifyCert: ParsableCommand {
             case .ssl, .eap: isClient ? .clientAuthentication : .serverAuthentication
             case .smime: .emailProtection
             case .codeSign: .codeSigning
-            // id-kp-timeStamping, RFC 5280 §4.2.1.12
-            case .timestamping: "1.3.6.1.5.5.7.3.8"
-            // id-kp-ipsecIKE, RFC 4945 §5.1.3.12
-            case .ipsec: "1.3.6.1.5.5.7.3.17"
+            case .timestamping: .timeStamping
+            case .ipsec: .ipsecIKE
             }
         }
     }
