@@ -31,7 +31,7 @@ struct Access: ParsableCommand {
 
         private struct Decision: Row {
             static let columns = ["DECISION", "USE", "PROGRAM", "ITEM", "UNTIL"]
-            static let hasOptionalColumn = true
+            static let optionalColumns: Set = ["UNTIL"]
             let isAllowed: Bool
             /// Nil for each use.
             let use: String?

@@ -63,6 +63,8 @@ extension Card {
             let reader: String
             let pin: Pin.Status.PINRow?
             let puk: Pin.Status.PINRow?
+            /// The secrets that are still the factory's.
+            let factorySecrets: [String]
             let slots: [SlotRow]
             /// The card's further facts.
             let facts: [String: CardFact.Plain]
@@ -70,9 +72,9 @@ extension Card {
 
         func run() throws {
             let session = try CommandKeychains(cards, files: false)
-            var parts: CardOverview.Parts = [.facts, .slots]
-            if output.json { parts.formUnion([.pin, .unblockingKey]) }
-            let overview = try session.host.card(session.onlyCard().identifier, telling: parts, .silent)
+            let overview = try session.host.card(
+                session.onlyCard().identifier, telling: [.facts, .slots, .pin, .unblockingKey], .silent)
+            let secrets = session.host.factorySecrets(of: overview.card.identifier, overview)
             for error in overview.failures { Warnings.show("\(error)") }
             let (card, facts) = (overview.card, overview.facts)
             let slots = overview.slots.map(SlotRow.init)
@@ -80,7 +82,7 @@ extension Card {
                 let names = [
                     CardFact("Card", "\(card.name) (\(card.identifier))"), CardFact("Reader", card.location),
                 ]
-                Listing.show(names + facts)
+                Listing.show(names + facts + (secrets.warning.map { [CardFact("Warning", $0)] } ?? []))
                 if !slots.isEmpty { StandardOutput.line() }
                 return try Listing.show(slots, json: false)
             }
@@ -90,7 +92,7 @@ extension Card {
                     serialNumber: card.token?.serialNumber, version: card.token?.version, reader: card.location,
                     pin: (try? overview.pin?.get()).map { Pin.Status.PINRow(.pin, $0) },
                     puk: (try? overview.unblockingKey?.get()).map { Pin.Status.PINRow(.unblockingKey, $0) },
-                    slots: slots, facts: Listing.dictionary(facts)))
+                    factorySecrets: secrets.names, slots: slots, facts: Listing.dictionary(facts)))
         }
     }
 }

@@ -12,8 +12,8 @@ struct ListSmartcards: ParsableCommand {
     @OptionGroup var output: ListingOptions
 
     struct CardRow: Row {
-        static let columns = ["TOKEN", "LABEL", "MODEL", "READER", "ALSO IN"]
-        static let hasOptionalColumn = true
+        static let columns = ["TOKEN", "LABEL", "MODEL", "READER", "ALSO IN", "DANGER"]
+        static let optionalColumns: Set = ["ALSO IN", "DANGER"]
         let token: String
         let label: String
         let model: String?
@@ -22,10 +22,13 @@ struct ListSmartcards: ParsableCommand {
         let reader: String
         /// Modules that the card can be used through as well.
         let otherLocations: [String]?
+        /// The secrets that are still the factory's; nil for none.
+        let factorySecrets: [String]?
         let uri: String
         var cells: [String] {
             let modelAndVersion = [model, version].compactMap { $0 }.joined(separator: " ")
-            return [token, label, modelAndVersion, reader, (otherLocations ?? []).joined(separator: ", ")]
+            let danger = factorySecrets.map { "the factory's " + $0.joined(separator: ", ") } ?? ""
+            return [token, label, modelAndVersion, reader, (otherLocations ?? []).joined(separator: ", "), danger]
         }
     }
 
@@ -34,7 +37,11 @@ struct ListSmartcards: ParsableCommand {
         let result = try session.foundTokens()
         let modules = output.isListing ? try session.host.modules(.silent) : []
         let rows = result.found.map { card in
-            CardRow(card, otherLocations: modules.filter { $0.shows(card) }.map(\.name))
+            // The other forms of the list are for programs that want a name, quickly.
+            let secrets =
+                output.isListing && card.token?.module == nil
+                ? session.host.factorySecrets(of: card.identifier) : []
+            return CardRow(card, otherLocations: modules.filter { $0.shows(card) }.map(\.name), secrets)
         }
         let missing = result.missing
         // If the list is empty, the command fails with the error of the first card's gap, or else of the first gap.
@@ -62,11 +69,12 @@ extension ModuleDescription {
 }
 
 extension ListSmartcards.CardRow {
-    init(_ card: KeychainDescription, otherLocations: [String] = []) {
+    init(_ card: KeychainDescription, otherLocations: [String] = [], _ secrets: FactorySecrets = []) {
         self.init(
             token: card.identifier.rawValue, label: card.name, model: card.token?.model,
             serialNumber: card.token?.serialNumber, version: card.token?.version, reader: card.location,
-            otherLocations: otherLocations.isEmpty ? nil : otherLocations, uri: PKCS11URI(of: card).description)
+            otherLocations: otherLocations.isEmpty ? nil : otherLocations,
+            factorySecrets: secrets.isEmpty ? nil : secrets.names, uri: PKCS11URI(of: card).description)
     }
 }
 

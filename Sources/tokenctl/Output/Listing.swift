@@ -6,15 +6,15 @@ internal import SecureBytes
 /// A line of a listing: cells for people, keys for programs.
 protocol Row: Encodable {
     static var columns: [String] { get }
-    /// Whether the last column is left out of a table where it would be empty.
-    static var hasOptionalColumn: Bool { get }
+    /// The columns that are left out of a table where they would be empty.
+    static var optionalColumns: Set<String> { get }
     /// The columns that say nothing once they are cut to fit a terminal, as dates.
     static var wholeColumns: Set<String> { get }
     var cells: [String] { get }
 }
 
 extension Row {
-    static var hasOptionalColumn: Bool { false }
+    static var optionalColumns: Set<String> { [] }
     static var wholeColumns: Set<String> { [] }
 }
 
@@ -24,9 +24,10 @@ enum Listing {
         guard !json else { return try showJSON(rows) }
         guard !rows.isEmpty else { return }
         var lines = [R.columns] + rows.map { $0.cells.map(DisplayText.line) }
-        if R.hasOptionalColumn, lines.dropFirst().allSatisfy({ $0.last?.isEmpty ?? true }) {
-            lines = lines.map { $0.dropLast() }
+        let shown = lines[0].indices.filter { column in
+            !R.optionalColumns.contains(lines[0][column]) || lines.dropFirst().contains { !$0[column].isEmpty }
         }
+        lines = lines.map { line in shown.map { line[$0] } }
         var widths = lines[0].indices.map { column in lines.map { TextWidth.columns(of: $0[column]) }.max() ?? 0 }
         if let room = Terminal.width {
             widths = TextWidth.fitting(

@@ -1,0 +1,52 @@
+internal import HostAPI
+internal import KeychainModel
+
+/// The secrets of a card that are still those which it was delivered with, and which everybody knows.
+struct FactorySecrets: OptionSet {
+    let rawValue: UInt8
+
+    static let pin = FactorySecrets(rawValue: 1)
+    static let unblockingKey = FactorySecrets(rawValue: 2)
+    static let managementKey = FactorySecrets(rawValue: 4)
+
+    /// Each secret by the name that people use, with the command that changes it.
+    private static let all: [(secret: FactorySecrets, name: String, command: String)] = [
+        (.pin, "PIN", "card pin change"), (.unblockingKey, "PUK", "card pin change --puk"),
+        (.managementKey, "management key", "card set-management-key"),
+    ]
+
+    private var known: [(secret: FactorySecrets, name: String, command: String)] {
+        FactorySecrets.all.filter { contains($0.secret) }
+    }
+
+    var names: [String] { known.map(\.name) }
+
+    /// The danger, and the remedy; nil where there is none.
+    var warning: String? {
+        guard !isEmpty else { return nil }
+        let commands = known.map { "'tokenctl \($0.command)'" }.joined(separator: ", ")
+        return
+            "everybody knows the factory's \(FactorySecrets.list(names)), which this card still has (change with \(commands))"
+    }
+
+    private static func list(_ names: [String]) -> String {
+        names.count < 2 ? names.joined() : "\(names.dropLast().joined(separator: ", ")) and \(names.suffix(1).joined())"
+    }
+}
+
+extension KeychainService {
+    /// The factory's secrets that a card still has, as far as it tells. Spends no try.
+    func factorySecrets(of card: KeychainIdentifier) -> FactorySecrets {
+        guard let overview = try? self.card(card, telling: [.pin, .unblockingKey], .silent) else { return [] }
+        return factorySecrets(of: card, overview)
+    }
+
+    /// - Parameter overview: with the state of PIN and unblocking key.
+    func factorySecrets(of card: KeychainIdentifier, _ overview: CardOverview) -> FactorySecrets {
+        var secrets: FactorySecrets = []
+        if (try? overview.pin?.get())?.isDefault == true { secrets.insert(.pin) }
+        if (try? overview.unblockingKey?.get())?.isDefault == true { secrets.insert(.unblockingKey) }
+        if (try? managementKey(of: card, .silent))?.isDefault == true { secrets.insert(.managementKey) }
+        return secrets
+    }
+}
