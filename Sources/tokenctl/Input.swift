@@ -142,6 +142,14 @@ struct Output {
         try checkFolder(of: resolvedPath(path) ?? path)
     }
 
+    /// Checks that the result takes the place of no file, whose content may still be needed.
+    func checkIsNew() throws {
+        var own = stat()
+        guard let path, path != "-", unsafe stat(path, &own) == 0, own.st_mode & S_IFMT == S_IFREG else { return }
+        throw CommandError(
+            "cannot write '\(path)'", "it is there already, and may still be needed", advice: "name another file")
+    }
+
     private static func isKeychain(_ path: String) -> Bool {
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { return false }

@@ -63,6 +63,8 @@ public struct CardManagementKeyStatus: Sendable, Hashable {
     public let isDefault: Bool?
     /// Whether the card keeps it, and gives it to whoever has the PIN.
     public let isKeptOnCard: Bool
+    /// The ciphers of which a new one may be, the best first.
+    public let ciphers: [BlockCipher]
     /// The slots for keys, in the order of the card's standard.
     public let keyPlaces: [CardKeyPlace]
     /// Whether keys can be moved and deleted.
@@ -71,12 +73,13 @@ public struct CardManagementKeyStatus: Sendable, Hashable {
     public let weakKeys: [KeyKind]
 
     public init(
-        cipher: BlockCipher?, isDefault: Bool?, isKeptOnCard: Bool, keyPlaces: [CardKeyPlace], movesKeys: Bool,
-        weakKeys: [KeyKind]
+        cipher: BlockCipher?, isDefault: Bool?, isKeptOnCard: Bool, ciphers: [BlockCipher], keyPlaces: [CardKeyPlace],
+        movesKeys: Bool, weakKeys: [KeyKind]
     ) {
         self.cipher = cipher
         self.isDefault = isDefault
         self.isKeptOnCard = isKeptOnCard
+        self.ciphers = ciphers
         self.keyPlaces = keyPlaces
         self.movesKeys = movesKeys
         self.weakKeys = weakKeys

@@ -80,6 +80,7 @@ extension TokenKeychain {
         let status = try KeychainError.mapping { () throws(TokenError) in try slot.managementKey(at: insertion) }
         return CardManagementKeyStatus(
             cipher: status.cipher, isDefault: status.isDefault, isKeptOnCard: status.isKeptOnToken,
+            ciphers: status.ciphers,
             keyPlaces: status.keyPlaces.map { CardKeyPlace($0.id.rawValue, for: $0.use) }, movesKeys: status.movesKeys,
             weakKeys: status.weakKeys.compactMap { KeyKind($0) })
     }

@@ -156,11 +156,13 @@ extension PIVToken {
         _ source: PIVSlot, withCertificateTo target: PIVSlot, _ card: inout CardTransaction
     ) throws(TokenError) {
         guard source != target else { throw TokenError(.invalidArgument, "the key is there already") }
-        let certificate = try object(in: source, isListing: true, &card).object?.certificate
-        let former = try object(in: target, isListing: true, &card)
-        // A certificate alone is left by a move that was interrupted.
-        let isLeftover = former.object?.key?.publicKey.isEmpty != false && former.object?.certificate == certificate
-        guard former.object == nil || isLeftover else {
+        let known = try object(in: source, isListing: true, &card).object
+        let former = try object(in: target, isListing: true, &card).object
+        let certificate = known?.certificate
+        // An interruption leaves the certificate in both slots: the key is in the source before it moves, and in the target afterwards.
+        let isBegun = certificate != nil && former?.certificate == certificate
+        if isBegun, known?.key == nil, former?.key != nil { return try setCertificate(nil, of: source, &card) }
+        guard former == nil || (isBegun && former?.key == nil) else {
             throw TokenError(.invalidArgument, "slot \(target.objectID) is in use")
         }
         if let certificate { try setCertificate(certificate, of: target, &card) }

@@ -137,7 +137,11 @@ extension PIVToken {
         guard hasPIN || !(wasKept || new.isKeptOnToken) else {
             throw TokenError(.pinRequired, "a management key that the card keeps needs the PIN as well")
         }
-        if new.isKeptOnToken { try announce(key, wasKept: wasKept, &data, &card) }
+        if new.isKeptOnToken {
+            try announce(key, wasKept: wasKept, &data, &card)
+        } else if wasKept {
+            try announce(key, &card)
+        }
         let response = try send(
             PIVCommand.setManagementKey(touch: new.touch),
             secret: PIVCommand.managementKeyContent(key, new.cipher), &card)
@@ -148,10 +152,21 @@ extension PIVToken {
             try put(secret: KeptManagementKey.encoded(key, next: nil), .printedInformation, &card)
         } else if wasKept, var data {
             data.keepsManagementKey = false
-            try put(data.encoded, .administrativeData, &card)
+            // The secrets go first: what says that they are there may stay, and shows that this is not finished.
             try put(nil, .printedInformation, &card)
+            try put(data.encoded, .administrativeData, &card)
         }
         return new.isKeptOnToken || new.value != nil ? .done : .managementKey(key)
+    }
+
+    /// Has the card keep a key until it is set which is its owner's to keep, beside the one that it has kept so far.
+    private mutating func announce(_ key: borrowing Secret, _ card: inout CardTransaction) throws(TokenError) {
+        let kept = try keptManagementKey(&card)
+        switch kept.key {
+        case .some(let former):
+            try put(secret: KeptManagementKey.encoded(former, next: key.clone()), .printedInformation, &card)
+        case .none: break
+        }
     }
 
     /// Has the card keep a key that is about to count.

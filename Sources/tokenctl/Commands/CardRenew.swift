@@ -41,7 +41,7 @@ extension Card {
             else {
                 throw KeychainError(
                     .itemNotFound, "slot \(slot.name) has no key with a certificate for a name",
-                    remedy: "use 'card generate' and 'card self-sign'")
+                    remedy: try card.remedy(forMissingKeyIn: slot.name))
             }
             let facts = try card.host.managementKey(of: card.identifier, .silent)
             let kind = try algorithm?.kind ?? PublicKey(spki: key.publicKey).kind
@@ -79,6 +79,19 @@ extension Card {
 }
 
 extension AdministeredCard {
+    /// The advice where a slot has no key to be renewed. An interrupted renewal leaves the new key in a retired slot, and the old one in another.
+    fileprivate func remedy(forMissingKeyIn slot: String) throws(KeychainError) -> String {
+        let retired = try host.managementKey(of: identifier, .silent).keyPlaces.filter { $0.use == .retirement }
+        let moved = try host.card(identifier, telling: .slots, .silent).slots.filter { known in
+            known.key != nil && known.certificate != nil && retired.contains { $0.slot == known.name }
+        }
+        guard let newest = moved.max(by: { $0.validFrom < $1.validFrom }) else {
+            return "use 'card generate' and 'card self-sign'"
+        }
+        return
+            "if a renewal was interrupted, 'card move \(newest.name) \(slot)' puts the newest of the retired keys there"
+    }
+
     /// The retired slots without a key.
     fileprivate func freeSlots(_ facts: CardManagementKeyStatus) throws(KeychainError) -> [String] {
         let used = try host.card(identifier, telling: .slots, .silent).slots.map(\.name)
@@ -90,4 +103,9 @@ extension Certificate {
     fileprivate var isForDecryption: Bool {
         keyUsage?.isDisjoint(with: [.keyEncipherment, .dataEncipherment, .keyAgreement]) == false
     }
+}
+
+extension CardSlot {
+    /// Start of the certificate's validity, in seconds since 1970.
+    fileprivate var validFrom: Int64 { certificate.flatMap { try? Certificate(der: $0) }?.notBefore ?? .min }
 }

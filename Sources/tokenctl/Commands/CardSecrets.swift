@@ -11,7 +11,8 @@ extension Card {
             abstract: "Set another management key, which is needed to write to a card.",
             discussion: """
                 Without --new a random one is made. The card keeps it and gives it to whoever has the PIN, as makers' tools know it, \
-                unless --output names a file for it.
+                unless --output names a file for it. The file is written first: what is in it is worth nothing where the command fails, \
+                unless the card was taken out meanwhile.
                 """)
 
         enum Cipher: String, ExpressibleByArgument, CaseIterable {
@@ -63,6 +64,7 @@ extension Card {
         func run() throws {
             let destination = Output(path: file)
             try destination.check()
+            try destination.checkIsNew()
             var value: SharedSecret?
             if let newSource {
                 let source = try SecretSource(newSource, isOpen: InheritedDescriptors.contains)
@@ -73,14 +75,18 @@ extension Card {
                 value = SharedSecret(key)
             }
             let card = try administration.card()
-            let outcome = try card.change(
-                .setManagementKey(
-                    CardManagementKey(
-                        algorithm?.cipher, value, touch: touch ? .always : .never,
-                        isKeptOnCard: value == nil && file == nil)))
-            if case .managementKey(let key) = outcome {
+            var cipher = algorithm?.cipher
+            if file != nil {
+                // A key that the card has, and nobody else, would be lost with the answer of the card.
+                let best =
+                    try cipher ?? card.host.managementKey(of: card.identifier, .silent).ciphers.first ?? .tripleDES
+                let key = SharedSecret(try RandomBytes.makeSecret(count: best.keyLength))
                 try destination.write(key.secret.hexadecimal(), mode: 0o600)
+                (cipher, value) = (best, key)
             }
+            try card.change(
+                .setManagementKey(
+                    CardManagementKey(cipher, value, touch: touch ? .always : .never, isKeptOnCard: value == nil)))
             try card.report("The management key has been changed.", output)
         }
     }

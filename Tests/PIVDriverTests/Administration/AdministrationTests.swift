@@ -19,6 +19,7 @@ extension Desk {
         case key([UInt8])
         case kept(StaticString)
         case both(StaticString)
+        case keyAndPIN([UInt8], StaticString)
     }
 
     @discardableResult
@@ -29,6 +30,8 @@ extension Desk {
             case .key(let bytes): TokenAdministrator(.value(Secret(copying: bytes.span)))
             case .kept(let pin): TokenAdministrator(.onToken, PIN(pin), .keep)
             case .both(let pin): TokenAdministrator(.factory, PIN(pin), .keep)
+            case .keyAndPIN(let bytes, let pin):
+                TokenAdministrator(.value(Secret(copying: bytes.span)), PIN(pin), .keep)
             }
         let outcome = try slot.perform(change, by: administrator, at: slot.insertion())
         switch consume outcome {
