@@ -68,13 +68,13 @@ final class ClientCard: Sendable {
 
     static let newPIN = "111222"
 
-    /// Sets up a new card by `tokenctl card setup`, with the PIN ``newPIN`` and "Jo" in its certificates.
+    /// Sets up a new card by `tokenctl card setup`, with the PIN ``newPIN``, EC keys, and "Jo" in its certificates.
     ///
     /// - Returns: the source of the PIN.
     func setUp(at location: SourceLocation = #_sourceLocation) throws -> String {
         try tokenctl(
-            "card", "setup", "-c", "Jo", "--yes", "--pin-source", secret("new", "\(Self.newPIN)\n11122233\n"),
-            at: location)
+            "card", "setup", "-c", "Jo", "--yes", "--allow-weak-key", "--pin-source",
+            secret("new", "\(Self.newPIN)\n11122233\n"), at: location)
         return try secret("pin", Self.newPIN)
     }
 
