@@ -80,8 +80,8 @@ private struct NewCard {
         host = SessionHost(at: card.path("run"), card.environment.merging(variables) { $1 })
         try host.start()
         // An EC key that wants to hash by itself does not sign its own certificate.
-        let kind = profile.quirks.contains(.hashesOnCard) ? "rsa2048" : "p256"
-        try card.succeed([Program.command, "card", "setup", "-c", "Key 9A", "-a", kind], variables)
+        let kind = profile.quirks.contains(.hashesOnCard) ? ["-a", "rsa2048"] : []
+        try card.succeed([Program.command, "card", "setup", "-c", "Key 9A"] + kind, variables)
         questionsOfSetup = try Self.questions(of: card)
         ssh = try OpenSSHCard(card)
     }
