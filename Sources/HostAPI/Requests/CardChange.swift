@@ -45,6 +45,19 @@ public struct CardManagementKey: Sendable, Equatable {
         self.touch = touch
         self.isKeptOnCard = isKeptOnCard
     }
+
+    /// The form in which people give one.
+    package static let form = "a management key has 32, 48 or 64 hexadecimal digits"
+}
+
+extension Secret {
+    /// A management key in hexadecimal digits; nil for what has another form.
+    package init?(managementKey digits: borrowing Secret) {
+        guard let key = Secret(hexadecimal: digits),
+            BlockCipher.allCases.contains(where: { $0.keyLength == key.count })
+        else { return nil }
+        self = key
+    }
 }
 
 /// The way to a card's management key.

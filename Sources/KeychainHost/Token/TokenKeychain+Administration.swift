@@ -12,7 +12,7 @@ extension TokenKeychain {
     ) throws(KeychainError) -> CardChangeOutcome {
         let insertion = try insertion()
         let status = try KeychainError.mapping { () throws(TokenError) in try slot.managementKey(at: insertion) }
-        let change = try change.tokenChange(status)
+        let change = change.tokenChange(status)
         let outcome = try askingAdministrator(
             status, authority, needsPIN: change.needsPIN(status), at: insertion, authentication
         ) { (administrator) throws(TokenError) in try slot.perform(change, by: administrator, at: insertion) }
@@ -69,7 +69,7 @@ extension TokenKeychain {
             let answer = try authentication.prompter.ask(request)
             if answer.isEmpty, status.isDefault == nil { return nil }
             if let key = Secret(managementKey: answer) { return SharedSecret(key) }
-            failure = "a management key has 32, 48 or 64 hexadecimal digits"
+            failure = CardManagementKey.form
             guard authentication.prompter.canAskAgain else { break }
         }
         throw KeychainError(.param, failure ?? "", remedy: "give it as the tool that set it shows it")
@@ -82,7 +82,7 @@ extension TokenKeychain {
             cipher: status.cipher, isDefault: status.isDefault, isKeptOnCard: status.isKeptOnToken,
             ciphers: status.ciphers,
             keyPlaces: status.keyPlaces.map { CardKeyPlace($0.id.rawValue, for: $0.use) }, movesKeys: status.movesKeys,
-            weakKeys: status.weakKeys.compactMap { KeyKind($0) })
+            weakKeys: status.weakKeys)
     }
 
     func erase() throws(KeychainError) {
@@ -95,16 +95,6 @@ extension TokenKeychain {
         return try KeychainError.mapping { () throws(TokenError) in
             try slot.attestation(of: TokenObjectID(key), at: insertion)
         }
-    }
-}
-
-extension Secret {
-    /// A management key in hexadecimal digits; nil for what has another form.
-    init?(managementKey digits: borrowing Secret) {
-        guard let key = Secret(hexadecimal: digits),
-            BlockCipher.allCases.contains(where: { $0.keyLength == key.count })
-        else { return nil }
-        self = key
     }
 }
 
@@ -131,14 +121,11 @@ extension TokenChange {
 }
 
 extension CardChange {
-    func tokenChange(_ status: ManagementKeyStatus) throws(KeychainError) -> TokenChange {
+    func tokenChange(_ status: ManagementKeyStatus) -> TokenChange {
         switch self {
         case .generateKey(let slot, let kind, let policies, let replacing, let allowsWeak):
-            guard let algorithm = TokenKey.Algorithm(kind) else {
-                throw KeychainError(.invalidAlgorithm, "cards have no keys of the kind \(kind)")
-            }
             return .generateKey(
-                TokenObjectID(slot), algorithm, policies, replacing: replacing, allowsWeak: allowsWeak)
+                TokenObjectID(slot), kind, policies, replacing: replacing, allowsWeak: allowsWeak)
         case .importKey(let slot, let key, let policies, let replacing):
             return .importKey(TokenObjectID(slot), key, policies, replacing: replacing)
         case .setCertificate(let slot, let certificate): return .setCertificate(TokenObjectID(slot), certificate)
@@ -161,34 +148,6 @@ extension SharedSecret {
     /// The best cipher of the card that a given key is long enough for.
     fileprivate func cipher(of status: ManagementKeyStatus) -> BlockCipher? {
         status.ciphers.first { $0.keyLength == secret.count }
-    }
-}
-
-extension TokenKey.Algorithm {
-    /// - Returns: nil for a kind that cards do not have.
-    fileprivate init?(_ kind: KeyKind) {
-        switch kind {
-        case .rsa(let bits): self = .rsa(bits: bits)
-        case .ecP256: self = .ecP256
-        case .ecP384: self = .ecP384
-        case .ed25519: self = .ed25519
-        case .x25519: self = .x25519
-        case .ecP521, .other: return nil
-        }
-    }
-}
-
-extension KeyKind {
-    /// - Returns: nil for a kind without a name.
-    fileprivate init?(_ algorithm: TokenKey.Algorithm) {
-        switch algorithm {
-        case .rsa(let bits): self = .rsa(bits: bits)
-        case .ecP256: self = .ecP256
-        case .ecP384: self = .ecP384
-        case .ed25519: self = .ed25519
-        case .x25519: self = .x25519
-        case .other: return nil
-        }
     }
 }
 

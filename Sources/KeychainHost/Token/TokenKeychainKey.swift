@@ -43,7 +43,7 @@ extension TokenKey {
 
     fileprivate var forAnyPurpose: TokenKey {
         TokenKey(
-            algorithm: algorithm, publicKey: publicKey, usage: usage, pinPolicy: pinPolicy, touchPolicy: touchPolicy,
+            kind: kind, publicKey: publicKey, usage: usage, pinPolicy: pinPolicy, touchPolicy: touchPolicy,
             label: label, publicLabel: publicLabel)
     }
 }

@@ -1,6 +1,7 @@
 internal import KeychainStore
 public import KeychainModel
 internal import SecureBytes
+internal import SystemCrypto
 internal import TokenKit
 
 /// Cards that open a keychain, beside its password. Keychain semantics 4.6 and 7.11.
@@ -219,7 +220,7 @@ extension TokenKeychain {
 extension KeychainKey {
     /// The reference of a key on a card.
     fileprivate func reference(on identity: TokenIdentity) -> PersistentReference {
-        let key = TokenKey(algorithm: .other(0), publicKey: publicKey, usage: [], pinPolicy: .never)
+        let key = TokenKey(kind: .other(""), publicKey: publicKey, usage: [], pinPolicy: .never)
         let object = TokenObject(id: TokenObjectID(name), label: "", certificate: certificate, key: key)
         return TokenItems.reference(.key, to: object, on: identity)
     }

@@ -9,9 +9,9 @@ extension PIVToken {
     ) throws(TokenError) -> TokenChangeOutcome {
         switch change {
         case .authenticate: try authorize(administrator, &card)
-        case .generateKey(let id, let algorithm, let policies, let replacing, let allowsWeak):
+        case .generateKey(let id, let kind, let policies, let replacing, let allowsWeak):
             let slot = try requireSlot(id)
-            let number = try number(of: algorithm)
+            let number = try number(of: kind)
             try requireStrong(number, allowsWeak: allowsWeak, &card)
             let former = try requireReplaceable(slot, replacing, &card)
             try authorize(administrator, &card)

@@ -4,8 +4,8 @@ internal import TokenKit
 
 // Making, importing, moving and removing keys. SP 800-73-5 part 2 §3.3.1, and Yubico's extension.
 extension PIVToken {
-    func number(of algorithm: TokenKey.Algorithm) throws(TokenError) -> PIVAlgorithm {
-        switch algorithm {
+    func number(of kind: KeyKind) throws(TokenError) -> PIVAlgorithm {
+        switch kind {
         case .rsa(1024): return .rsa1024
         case .rsa(2048): return .rsa2048
         case .rsa(3072): return .rsa3072
@@ -14,7 +14,7 @@ extension PIVToken {
         case .ecP384: return .p384
         case .ed25519: return quirks.has(.ed25519As22) ? .soloEd25519 : .ed25519
         case .x25519: return .x25519
-        case .rsa, .other: throw TokenError(.unsupported, "PIV has no keys of this kind")
+        case .rsa, .ecP521, .other: throw TokenError(.unsupported, "PIV has no keys of the kind \(kind)")
         }
     }
 
@@ -93,10 +93,7 @@ extension PIVToken {
         _ key: PrivateKey, _ policies: KeyPolicies, into slot: PIVSlot, inPlaceOf former: TokenObject?,
         _ card: inout CardTransaction
     ) throws(TokenError) {
-        guard let algorithm = key.tokenAlgorithm else {
-            throw TokenError(.unsupported, "PIV has no keys of the kind \(key.kind)")
-        }
-        let number = try number(of: algorithm)
+        let number = try number(of: key.kind)
         let content: Secret
         do { content = try PIVCommand.importContent(key, policies) } catch {
             throw TokenError(.invalidArgument, "the private key cannot be imported: \(error)")
@@ -176,19 +173,6 @@ extension PIVToken {
         forgetRemembered(slot)
         if slot.retiredNumber != nil, let memory, let id = knowledge.identity {
             memory.remember(RetiredSlotMemory.unknown, for: id)
-        }
-    }
-}
-
-extension PrivateKey {
-    fileprivate var tokenAlgorithm: TokenKey.Algorithm? {
-        switch kind {
-        case .rsa(let bits): .rsa(bits: bits)
-        case .ecP256: .ecP256
-        case .ecP384: .ecP384
-        case .ed25519: .ed25519
-        case .x25519: .x25519
-        case .ecP521, .other: nil
         }
     }
 }

@@ -19,7 +19,7 @@ extension PIVToken {
                 KeyPlace($0.objectID, for: $0.use, cryptokiID: $0.cryptokiID)
             },
             movesKeys: firmware.map { $0 >= PIVToken.firstThatMovesKeys } ?? false,
-            weakKeys: try advisories(&card).flatMap(\.algorithms).compactMap(\.keyAlgorithm))
+            weakKeys: try advisories(&card).flatMap(\.algorithms).compactMap(\.keyKind))
     }
 
     private var announcedCiphers: [BlockCipher] {

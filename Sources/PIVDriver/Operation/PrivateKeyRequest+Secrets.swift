@@ -7,7 +7,7 @@ extension PrivateKeyRequest {
     static func decrypt(
         _ ciphertext: [UInt8], _ decryption: RSAEncryption, _ key: TokenKey, _ publicKey: PublicKey
     ) throws(TokenError) -> PrivateKeyRequest {
-        guard case .rsa(let bits) = key.algorithm else {
+        guard case .rsa(let bits) = key.kind else {
             throw TokenError(.invalidArgument, "only RSA keys can decrypt")
         }
         return try rsa(

@@ -15,7 +15,7 @@ extension PrivateKeyRequest {
         do { bare = try signature.bareInput(of: input, for: publicKey.kind) } catch {
             throw TokenError(error, "pad the input")
         }
-        switch (signature, key.algorithm) {
+        switch (signature, key.kind) {
         case (.rsaRaw, .rsa(let bits)), (.rsaPKCS1, .rsa(let bits)), (.rsaPSS, .rsa(let bits)):
             return try rsa(bare, bits: bits, publicKey, .rsaSignature(of: bare, publicKey))
         case (.ecdsa, .ecP256), (.ecdsa, .ecP384):

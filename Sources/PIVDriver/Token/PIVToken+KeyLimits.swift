@@ -17,11 +17,11 @@ extension PIVToken {
     private var announcedLimits: TokenKeyLimits {
         var (sizes, hasCurve25519): (Set<Int>, Bool) = ([2048], false)
         let present = knowledge.slots.values.compactMap { $0?.key } + knowledge.bareKeys.values
-        for algorithm in application.algorithms.compactMap(\.keyAlgorithm) + present.map(\.algorithm) {
-            switch algorithm {
+        for kind in application.algorithms.compactMap(\.keyKind) + present.map(\.kind) {
+            switch kind {
             case .rsa(let bits): sizes.insert(bits)
             case .ed25519, .x25519: hasCurve25519 = true
-            case .ecP256, .ecP384, .other: break
+            case .ecP256, .ecP384, .ecP521, .other: break
             }
         }
         return TokenKeyLimits(

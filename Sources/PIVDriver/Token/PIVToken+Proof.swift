@@ -72,7 +72,7 @@ extension PIVToken {
     }
 
     private static func signature(of digest: [UInt8], by key: TokenKey) -> TokenOperation.Action {
-        switch key.algorithm {
+        switch key.kind {
         case .rsa: .sign(.rsaPKCS1(.sha256), digest)
         case .ed25519: .sign(.ed25519, digest)
         default: .sign(.ecdsa(nil), digest)

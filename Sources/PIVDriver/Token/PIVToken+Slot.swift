@@ -159,32 +159,21 @@ enum SlotKey {
     private static func key(
         spki: [UInt8], number: PIVAlgorithm?, pinPolicy: PINPolicy?, touchPolicy: TouchPolicy, in slot: PIVSlot
     ) -> TokenKey {
-        let algorithm = algorithm(of: spki) ?? .other(number?.rawValue ?? 0)
+        let kind = (try? PublicKey(spki: spki).kind) ?? .other(number?.description ?? "")
         return TokenKey(
-            algorithm: algorithm, publicKey: spki, usage: usage(of: algorithm, in: slot), purpose: slot.purpose,
+            kind: kind, publicKey: spki, usage: usage(of: kind, in: slot), purpose: slot.purpose,
             pinPolicy: pinPolicy ?? slot.standardPINPolicy, touchPolicy: touchPolicy)
     }
 
-    private static func algorithm(of spki: [UInt8]) -> TokenKey.Algorithm? {
-        switch try? PublicKey(spki: spki).kind {
-        case .rsa(let bits): .rsa(bits: bits)
-        case .ecP256: .ecP256
-        case .ecP384: .ecP384
-        case .ed25519: .ed25519
-        case .x25519: .x25519
-        default: nil
-        }
-    }
-
-    /// The uses of a key on the card, by its algorithm; none for the attestation key, which only serves ATTEST.
-    private static func usage(of algorithm: TokenKey.Algorithm, in slot: PIVSlot) -> TokenKey.Usage {
+    /// The uses of a key on the card, by its kind; none for the attestation key, which only serves ATTEST.
+    private static func usage(of kind: KeyKind, in slot: PIVSlot) -> TokenKey.Usage {
         guard slot != .attestation else { return [] }
-        return switch algorithm {
+        return switch kind {
         case .rsa: [.sign, .decrypt]
         case .ecP256, .ecP384: [.sign, .agree]
         case .ed25519: .sign
         case .x25519: .agree
-        case .other: []
+        case .ecP521, .other: []
         }
     }
 }

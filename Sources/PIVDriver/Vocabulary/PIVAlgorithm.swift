@@ -1,4 +1,5 @@
 internal import SecureBytes
+internal import SystemCrypto
 internal import TokenKit
 
 /// The number by which the card knows an algorithm. SP 800-78-5 table 9; from `E0` on, `16` and `22` are vendors'.
@@ -36,7 +37,7 @@ public struct PIVAlgorithm: RawRepresentable, Hashable, Sendable, CustomStringCo
     public static let p256WithSHA1 = PIVAlgorithm(0xF0)
 
     /// The kind of key pair; nil for symmetric algorithms, secure messaging and unknown ones.
-    var keyAlgorithm: TokenKey.Algorithm? {
+    var keyKind: KeyKind? {
         switch self {
         case .rsa1024: .rsa(bits: 1024)
         case .rsa2048: .rsa(bits: 2048)

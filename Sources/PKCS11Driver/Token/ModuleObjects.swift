@@ -132,22 +132,8 @@ extension TokenKey {
             usage.formIntersection(possible)
         }
         self.init(
-            algorithm: Algorithm(publicKey.kind), publicKey: publicKey.spki, usage: usage,
+            kind: publicKey.kind, publicKey: publicKey.spki, usage: usage,
             pinPolicy: privateKey?.uses.contains(.alwaysAuthenticate) ?? false ? .always : .once,
             label: own, publicLabel: text(pair.label, unless: own ?? label))
-    }
-}
-
-extension TokenKey.Algorithm {
-    fileprivate init(_ kind: KeyKind) {
-        self =
-            switch kind {
-            case .rsa(let bits): .rsa(bits: bits)
-            case .ecP256: .ecP256
-            case .ecP384: .ecP384
-            case .ed25519: .ed25519
-            case .x25519: .x25519
-            case .ecP521, .other: .other(0)
-            }
     }
 }

@@ -9,7 +9,7 @@ public enum TokenChange: Sendable {
     ///
     /// - Parameter allowsWeak: whether a person has agreed to a key that an advisory calls weak on this token.
     case generateKey(
-        TokenObjectID, TokenKey.Algorithm, KeyPolicies, replacing: KeyReplacement, allowsWeak: Bool = false)
+        TokenObjectID, KeyKind, KeyPolicies, replacing: KeyReplacement, allowsWeak: Bool = false)
     /// Puts a key into the token. The former certificate of its place goes first.
     ///
     /// - Parameter key: PKCS #8 in DER (RFC 5208).
@@ -111,11 +111,11 @@ public struct ManagementKeyStatus: Hashable, Sendable {
     /// Whether keys can be moved and deleted.
     public let movesKeys: Bool
     /// The kinds of key that are weak where this token makes them.
-    public let weakKeys: [TokenKey.Algorithm]
+    public let weakKeys: [KeyKind]
 
     public init(
         cipher: BlockCipher?, isDefault: Bool?, isKeptOnToken: Bool, ciphers: [BlockCipher], keyPlaces: [KeyPlace],
-        movesKeys: Bool, weakKeys: [TokenKey.Algorithm]
+        movesKeys: Bool, weakKeys: [KeyKind]
     ) {
         self.cipher = cipher
         self.isDefault = isDefault

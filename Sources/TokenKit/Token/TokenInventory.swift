@@ -1,4 +1,5 @@
 public import SecureBytes
+public import SystemCrypto
 
 /// The name of an object on its token, in the token's own terms, such as `9A`.
 public struct TokenObjectID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -77,16 +78,6 @@ public struct TokenObject: Hashable, Sendable {
 
 /// A private key that stays on its token.
 public struct TokenKey: Hashable, Sendable {
-    public enum Algorithm: Hashable, Sendable {
-        case rsa(bits: Int)
-        case ecP256
-        case ecP384
-        case ed25519
-        case x25519
-        /// An algorithm without a name in this version, by the token's own number.
-        case other(UInt8)
-    }
-
     /// The operations that a key may be asked for.
     public struct Usage: OptionSet, Hashable, Sendable {
         public let rawValue: UInt8
@@ -104,7 +95,7 @@ public struct TokenKey: Hashable, Sendable {
         case keyManagement
     }
 
-    public let algorithm: Algorithm
+    public let kind: KeyKind
 
     /// The public key as a DER SubjectPublicKeyInfo (RFC 5280 §4.1).
     public let publicKey: [UInt8]
@@ -120,10 +111,10 @@ public struct TokenKey: Hashable, Sendable {
     public let publicLabel: String?
 
     public init(
-        algorithm: Algorithm, publicKey: [UInt8], usage: Usage, purpose: Purpose = .any, pinPolicy: PINPolicy,
+        kind: KeyKind, publicKey: [UInt8], usage: Usage, purpose: Purpose = .any, pinPolicy: PINPolicy,
         touchPolicy: TouchPolicy = .unknown, label: String? = nil, publicLabel: String? = nil
     ) {
-        self.algorithm = algorithm
+        self.kind = kind
         self.publicKey = publicKey
         self.usage = usage
         self.purpose = purpose
@@ -136,7 +127,7 @@ public struct TokenKey: Hashable, Sendable {
     /// Whether the uses of the key follow from its certificate.
     var isJudgedByCertificate: Bool { purpose == .keyManagement && isOnCurve }
 
-    private var isOnCurve: Bool { [.ecP256, .ecP384].contains(algorithm) }
+    private var isOnCurve: Bool { [.ecP256, .ecP384].contains(kind) }
 
     /// The abilities that the token's standard gives the key. On a curve, a key for signatures agrees on nothing, and a key for key
     /// management signs only where its certificate has signatures among the key's uses.

@@ -69,8 +69,8 @@ extension Card {
             if let newSource {
                 let source = try SecretSource(newSource, isOpen: InheritedDescriptors.contains)
                 let digits = try source.ask(PromptRequest(.managementKey, subject: "the card"))
-                guard let key = Secret(hexadecimal: digits) else {
-                    throw KeychainError(.param, "a management key has 32, 48 or 64 hexadecimal digits")
+                guard let key = Secret(managementKey: digits) else {
+                    throw KeychainError(.param, CardManagementKey.form)
                 }
                 value = SharedSecret(key)
             }

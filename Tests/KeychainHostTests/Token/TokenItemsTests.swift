@@ -19,7 +19,7 @@ import TokenKit
         TokenObject(
             id: TokenObjectID("9A"), label: "PIV Authentication", certificate: key.certificate.der,
             key: TokenKey(
-                algorithm: .ecP256, publicKey: key.publicKey.spki, usage: usage, pinPolicy: .once))
+                kind: .ecP256, publicKey: key.publicKey.spki, usage: usage, pinPolicy: .once))
     }
 
     @Test func aKeyHasTheAttributesOfOneThatNeverLeaves() throws {
@@ -61,7 +61,7 @@ import TokenKit
     @Test func aKeyOfUnknownKindIsListedAllTheSame() throws {
         let object = TokenObject(
             id: TokenObjectID("82"), label: "Retired",
-            key: TokenKey(algorithm: .other(0x77), publicKey: [], usage: [], pinPolicy: .other(9)))
+            key: TokenKey(kind: .other("0x77"), publicKey: [], usage: [], pinPolicy: .other(9)))
         let result = try found(.key, object)
         let item = try #require(result.found.first)
         #expect(result.missing.isEmpty)

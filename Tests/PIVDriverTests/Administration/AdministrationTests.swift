@@ -166,19 +166,19 @@ extension Desk {
     }
 
     /// YSA-2024-03: a YubiKey 5.4 computes ECDSA so that who holds it can find out the key. Its RSA keys are as good as others.
-    @Test(arguments: [TokenKey.Algorithm.ecP256, .ecP384])
-    func aCardWhoseCurvesLeakMakesKeysOnThemOnlyWhereThatIsAllowed(_ algorithm: TokenKey.Algorithm) throws {
+    @Test(arguments: [KeyKind.ecP256, .ecP384])
+    func aCardWhoseCurvesLeakMakesKeysOnThemOnlyWhereThatIsAllowed(_ kind: KeyKind) throws {
         let desk = try Self.blank(.yubiKey54)
         #expect(throws: TokenError(.unsupported, "")) {
-            try desk.administer(.generateKey("9A", algorithm, KeyPolicies(), replacing: .none))
+            try desk.administer(.generateKey("9A", kind, KeyPolicies(), replacing: .none))
         }
         #expect(desk.count(0x47) == 0)
         #expect(try desk.managementKey().weakKeys == [.ecP256, .ecP384])
         try desk.administer(.generateKey("9A", .rsa(bits: 2048), KeyPolicies(), replacing: .none))
-        try desk.administer(.generateKey("9C", algorithm, KeyPolicies(), replacing: .none, allowsWeak: true))
-        #expect(try desk.object("9C")?.key?.algorithm == algorithm)
+        try desk.administer(.generateKey("9C", kind, KeyPolicies(), replacing: .none, allowsWeak: true))
+        #expect(try desk.object("9C")?.key?.kind == kind)
         let newer = try Self.blank(.yubiKey57)
-        try newer.administer(.generateKey("9A", algorithm, KeyPolicies(), replacing: .none))
+        try newer.administer(.generateKey("9A", kind, KeyPolicies(), replacing: .none))
         #expect(try newer.managementKey().weakKeys.isEmpty)
     }
 

@@ -60,7 +60,7 @@ import TokenKit
         var transaction = card.transaction()
         var token = try #require(try PIVDriver().recognize(&transaction, atr: card.atr))
         let inventory = try token.inventory(.all, &transaction)
-        #expect(inventory.objects.map(\.key?.algorithm) == [.ecP256])
+        #expect(inventory.objects.map(\.key?.kind) == [.ecP256])
     }
 
     @Test func anOrdinaryCardIsAskedForMetadataOncePerListing() throws {

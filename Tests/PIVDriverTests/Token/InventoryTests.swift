@@ -17,7 +17,7 @@ import VirtualCard
         #expect(names(inventory) == ["9A", "9C", "9D", "9E", "82", "83"])
         #expect(inventory.objects.map(\.label).prefix(2) == ["PIV Authentication", "Digital Signature"])
         #expect(inventory.objects.last?.label == "Retired Key Management 2")
-        #expect(inventory.objects.compactMap(\.key?.algorithm).prefix(3) == [.ecP256, .rsa(bits: 2048), .ecP384])
+        #expect(inventory.objects.compactMap(\.key?.kind).prefix(3) == [.ecP256, .rsa(bits: 2048), .ecP384])
         #expect(inventory.objects.compactMap(\.key?.pinPolicy).prefix(4) == [.once, .always, .once, .never])
         #expect(inventory.failures.isEmpty)
     }
@@ -245,11 +245,11 @@ import VirtualCard
         var transaction = card.transaction()
         var token = try #require(try PIVDriver().recognize(&transaction, atr: card.atr))
         let known = try #require(try token.inventory(.object(TokenObjectID("9A")), &transaction).objects.first?.key)
-        #expect(known.algorithm == .ecP256)
+        #expect(known.kind == .ecP256)
         #expect(known.pinPolicy == .other(9))
         #expect(known.touchPolicy == .other(10))
         let unknown = try #require(try token.inventory(.object(TokenObjectID("9C")), &transaction).objects.first?.key)
-        #expect(unknown.algorithm == .other(0x55))
+        #expect(unknown.kind == .other("55"))
         #expect(unknown.publicKey.isEmpty)
         #expect(unknown.usage == [])
     }

@@ -67,7 +67,7 @@ import TokenKit
         let read = try desk.inventory(.key(TokenObjectID("9A"))).objects
         #expect(desk.commands == [metadata])
         #expect(believed == read)
-        #expect(believed.map(\.key?.algorithm) == [.ecP256])
+        #expect(believed.map(\.key?.kind) == [.ecP256])
     }
 
     @Test func aRightSignatureMakesTheKeyAKnownOne() throws {

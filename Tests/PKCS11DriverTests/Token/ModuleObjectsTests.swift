@@ -55,7 +55,7 @@ import TokenKit
         let object = try #require(objects.inventory.objects.first)
         #expect(objects.inventory.objects.count == 1)
         #expect(object.id.rawValue == "ab" && object.label == "mine" && object.certificate == der)
-        #expect(object.key?.algorithm == .ecP256)
+        #expect(object.key?.kind == .ecP256)
         #expect(object.key?.publicKey == Self.key.publicKey.spki)
         #expect(object.key?.usage == [.sign, .agree])
         #expect(object.key?.pinPolicy == .once)

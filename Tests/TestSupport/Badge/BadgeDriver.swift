@@ -77,7 +77,7 @@ struct BadgeToken: Token {
         if publicKey == nil {
             publicKey = try send(CommandAPDU(cla: 0x80, ins: 0xCA, p1: 0, p2: 0, expectedLength: 256), &card).data
         }
-        let key = TokenKey(algorithm: .ecP256, publicKey: publicKey ?? [], usage: .sign, pinPolicy: .once)
+        let key = TokenKey(kind: .ecP256, publicKey: publicKey ?? [], usage: .sign, pinPolicy: .once)
         return TokenInventory(objects: [TokenObject(id: BadgeToken.key, label: "Door key", key: key)])
     }
 
