@@ -44,7 +44,8 @@ func makeClients(_ shared: SharedState?, in process: HostProcess, trace: TraceFi
         let filter = TokenFilter(
             path: String(decoding: hello.libraryPath, as: UTF8.self), variable: variables["TOKENKIT_PKCS11_TOKENS"])
         let promptPolicy = PromptPolicy(
-            variable: variables["TOKENKIT_PKCS11_PROMPT"], program: peer.program, prompter: prompter(peer, variables),
+            variable: variables["TOKENKIT_PKCS11_PROMPT"], administrators: variables["TOKENKIT_PKCS11_ADMINISTER"],
+            program: peer.program, prompter: prompter(peer, variables),
             isShared: shared != nil)
         let log = Log(isWanted: hello.wantsNotes)
         let host = Host(

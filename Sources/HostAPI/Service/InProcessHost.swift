@@ -42,12 +42,13 @@ package protocol InProcessHost: KeychainService {
 
     /// The places for keys on the card that the client administers, in the order of the card's standard.
     ///
-    /// - Throws: `errSecNotLoggedIn`.
+    /// - Throws: as ``change(_:in:_:)``.
     func keyPlaces(in place: String, _ context: RequestContext) throws(KeychainError) -> [AdministeredKeyPlace]
 
-    /// Changes the content of the card that the client administers.
+    /// Changes the content of the card that the client administers, as the administrator, or as a user who proves to be it: by the PIN that
+    /// the client gave at its login where the card keeps its management key, else by a person's answer.
     ///
-    /// - Throws: `errSecNotLoggedIn`.
+    /// - Throws: `errSecNotLoggedIn`; `errSecInteractionNotAllowed` where nobody can be asked; `errSecAuthFailed` for a wrong answer.
     func change(
         _ change: CardChange, in place: String, _ context: RequestContext
     ) throws(KeychainError) -> CardChangeOutcome

@@ -5,7 +5,8 @@ internal import Synchronization
 internal import SystemCrypto
 internal import TokenKit
 
-// The login of the card's administrator, whom PKCS #11 calls the security officer, and the changes that it allows.
+// The card's administrator, whom PKCS #11 calls the security officer: a login of its own, or a user who is logged in, and proves to be the
+// administrator too.
 extension CardPlace {
     var administration: Int? {
         let number = currentAdministration.load(ordering: .acquiring)
@@ -44,12 +45,61 @@ extension CardPlace {
         _ administrator: borrowing TokenAdministrator, _ status: ManagementKeyStatus, _ generation: Int
     ) throws(KeychainError) {
         try state.withLock { state throws(KeychainError) in
-            forgetPINStatus(&state)
-            // The card may have been exchanged while a person was asked, and another thread may have logged in.
-            _ = try connection(of: generation, &state)
+            // Another thread may have logged in while a person was asked.
             guard !isLoggedIn, administration == nil else { throw KeychainError.loggedIn }
-            state.administration = Administration(administrator: administrator.clone(), status: status)
+            try accept(administrator, status, generation, &state)
             currentAdministration.store(logins.add(1, ordering: .relaxed).newValue, ordering: .releasing)
+        }
+    }
+
+    private func accept(
+        _ administrator: borrowing TokenAdministrator, _ status: ManagementKeyStatus, _ generation: Int,
+        _ state: inout State
+    ) throws(KeychainError) {
+        forgetPINStatus(&state)
+        // The card may have been exchanged while a person was asked.
+        _ = try connection(of: generation, &state)
+        state.administration = Administration(administrator: administrator.clone(), status: status)
+    }
+
+    /// Has a user who is logged in prove to be the card's administrator too, once in a login.
+    private func requireAdministrator(_ authentication: AuthenticationContext) throws(KeychainError) {
+        let (insertion, status, generation) = try inTurn { state throws(KeychainError) in
+            let insertion = try connection(&state)
+            if let known = administeredStatus(state) { return (insertion, known, nil as Int?) }
+            guard isLoggedIn else { throw KeychainError.notLoggedIn }
+            let status = try reading(&state) { (insertion) throws(TokenError) in
+                try slot.managementKey(at: insertion)
+            }
+            return (insertion, status, self.generation)
+        }
+        guard let generation else { return }
+        let administrator = try administrator(status, at: insertion, authentication)
+        try state.withLock { state throws(KeychainError) in
+            guard isLoggedIn else { throw KeychainError.notLoggedIn }
+            try accept(administrator, status, generation, &state)
+        }
+    }
+
+    /// The user as administrator: by the PIN that the client gave at its login where the card keeps its key, else by a question, since
+    /// another program's PIN is not this one's to administer with.
+    private func administrator(
+        _ status: ManagementKeyStatus, at insertion: TokenInsertion, _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> TokenAdministrator {
+        if status.isKeptOnToken, state.withLock({ $0.login.isPINFromClient }) {
+            switch loginPIN() {
+            case .some(let pin): return TokenAdministrator(.onToken, pin.clone(), .keep)
+            case .none: break
+            }
+        }
+        guard authentication.prompter.canAsk else { throw .nobodyToAsk }
+        return try TokenKeychain(slot).askAdministrator(status, at: insertion, authentication)
+    }
+
+    private func administeredStatus(_ state: borrowing State) -> ManagementKeyStatus? {
+        switch state.administration {
+        case .some(let administration): administration.status
+        case .none: nil
         }
     }
 
@@ -60,14 +110,14 @@ extension CardPlace {
         guard status.isKeptOnToken else {
             throw KeychainError(
                 .authFailed,
-                "a management key has 32, 48 or 64 hexadecimal digits (the PIN does where the card keeps the key)",
-                failure: .pinFormat)
+                "\(CardManagementKey.form) (the PIN does where the card keeps the key)", failure: .pinFormat)
         }
         return TokenAdministrator(.onToken, PIN(key.clone()), .keep)
     }
 
-    func keyPlaces() throws(KeychainError) -> [AdministeredKeyPlace] {
-        try inTurn { state throws(KeychainError) in
+    func keyPlaces(_ authentication: AuthenticationContext) throws(KeychainError) -> [AdministeredKeyPlace] {
+        try requireAdministrator(authentication)
+        return try inTurn { state throws(KeychainError) in
             _ = try present(&state)
             return try status(state).keyPlaces.compactMap { place in
                 place.cryptokiID.map { AdministeredKeyPlace(place.id.rawValue, for: place.use, cryptokiID: $0) }
@@ -76,10 +126,8 @@ extension CardPlace {
     }
 
     private func status(_ state: borrowing State) throws(KeychainError) -> ManagementKeyStatus {
-        switch state.administration {
-        case .some(let administration): administration.status
-        case .none: throw .notLoggedIn
-        }
+        guard let status = administeredStatus(state) else { throw .notLoggedIn }
+        return status
     }
 
     private func administrator(_ state: borrowing State) throws(KeychainError) -> TokenAdministrator {
@@ -89,8 +137,11 @@ extension CardPlace {
         }
     }
 
-    func change(_ change: CardChange) throws(KeychainError) -> CardChangeOutcome {
-        try inTurn { state throws(KeychainError) in
+    func change(
+        _ change: CardChange, _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> CardChangeOutcome {
+        try requireAdministrator(authentication)
+        return try inTurn { state throws(KeychainError) in
             if change.addsKeyOrCertificate, try identity(&state).isShared {
                 // Else the card would be another one to this program with each change.
                 _ = try perform(.identify, &state)
@@ -111,14 +162,15 @@ extension CardPlace {
     }
 
     func changeManagementKey(from old: borrowing Secret, to new: borrowing Secret) throws(KeychainError) {
-        guard let key = Secret(managementKey: new) else { throw Self.noManagementKey }
-        let newKey = SharedSecret(key)
-        let isRight = state.withLock { Self.isLogin(with: old, $0) }
-        guard isRight else {
-            throw KeychainError(
-                .authFailed, "it is not the management key of this login", failure: .pinIncorrect)
+        guard let key = Secret(managementKey: new) else {
+            throw KeychainError(.authFailed, CardManagementKey.form, failure: .pinFormat)
         }
+        let newKey = SharedSecret(key)
         try inTurn { state throws(KeychainError) in
+            guard Self.isLogin(with: old, state) else {
+                throw KeychainError(
+                    .authFailed, "it is not the management key of this login", failure: .pinIncorrect)
+            }
             let change = CardManagementKey(nil, newKey, touch: .never, isKeptOnCard: false)
             _ = try perform(.setManagementKey(change), &state)
             let status = try status(state)
@@ -139,9 +191,6 @@ extension CardPlace {
         case .none: return false
         }
     }
-
-    private static let noManagementKey = KeychainError(
-        .authFailed, "a management key has 32, 48 or 64 hexadecimal digits", failure: .pinFormat)
 
     /// Goes on with the card after a change of its content, whose facts are read again. The login and the sessions go on with it, since the
     /// reader has had no other card meanwhile.

@@ -77,7 +77,8 @@ final class CardPlace: HostedPlace {
         var data = CardData()
     }
 
-    /// A login as administrator. It ends when the card is taken out, or another program changes the card's content.
+    /// The client as the card's administrator. It ends with the login, when the card is taken out, or another program changes the card's
+    /// content.
     struct Administration: ~Copyable {
         let administrator: TokenAdministrator
         /// The card when it began.

@@ -144,16 +144,17 @@ extension Host: InProcessHost {
     package func keyPlaces(
         in place: String, _ context: RequestContext
     ) throws(KeychainError) -> [AdministeredKeyPlace] {
-        try run(context) { _ throws(KeychainError) in try placeTable.place(at: place).keyPlaces() }
+        try visit(place: place, context) { (place, _, authentication) throws(KeychainError) in
+            try place.keyPlaces(authentication)
+        }
     }
 
     package func change(
         _ change: CardChange, in place: String, _ context: RequestContext
     ) throws(KeychainError) -> CardChangeOutcome {
-        try run(context) { _ throws(KeychainError) in
-            let place = try placeTable.place(at: place)
-            return try journal.noting(.administer, change.slot, of: place.place.name) { () throws(KeychainError) in
-                try place.change(change)
+        try visit(place: place, context) { (place, _, authentication) throws(KeychainError) in
+            try journal.noting(.administer, change.slot, of: place.place.name) { () throws(KeychainError) in
+                try place.change(change, authentication)
             }
         }
     }

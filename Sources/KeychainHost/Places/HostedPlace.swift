@@ -32,10 +32,12 @@ protocol HostedPlace: PlaceState {
     /// Logs in as the card's administrator.
     func logInAsAdministrator(_ key: SharedSecret?, _ authentication: AuthenticationContext) throws(KeychainError)
 
-    func keyPlaces() throws(KeychainError) -> [AdministeredKeyPlace]
+    func keyPlaces(_ authentication: AuthenticationContext) throws(KeychainError) -> [AdministeredKeyPlace]
 
-    /// Changes the card's content by the administrator's login.
-    func change(_ change: CardChange) throws(KeychainError) -> CardChangeOutcome
+    /// Changes the card's content by the login of the administrator, or of a user who can prove to be it.
+    func change(
+        _ change: CardChange, _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> CardChangeOutcome
 
     /// Sets the management key. Both keys have hexadecimal digits.
     func changeManagementKey(from old: borrowing Secret, to new: borrowing Secret) throws(KeychainError)
@@ -77,9 +79,13 @@ extension HostedPlace {
         _ key: SharedSecret?, _ authentication: AuthenticationContext
     ) throws(KeychainError) { throw .noAdministrator }
 
-    func keyPlaces() throws(KeychainError) -> [AdministeredKeyPlace] { throw .noAdministrator }
+    func keyPlaces(_ authentication: AuthenticationContext) throws(KeychainError) -> [AdministeredKeyPlace] {
+        throw .noAdministrator
+    }
 
-    func change(_ change: CardChange) throws(KeychainError) -> CardChangeOutcome { throw .noAdministrator }
+    func change(
+        _ change: CardChange, _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> CardChangeOutcome { throw .noAdministrator }
 
     func changeManagementKey(from old: borrowing Secret, to new: borrowing Secret) throws(KeychainError) {
         throw .noAdministrator

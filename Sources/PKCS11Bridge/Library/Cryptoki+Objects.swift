@@ -336,7 +336,7 @@ extension Cryptoki {
 
     func requireWritable(_ session: PKCS11Session) throws(CryptokiError) {
         // A card refuses the user's writes in any session, so that this error comes first.
-        if session.slot.isCard, !session.slot.isSecurityOfficer { throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED) }
+        if session.slot.isCard, !session.slot.changesCard { throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED) }
         guard session.isWritable else { throw CryptokiError(CKR_SESSION_READ_ONLY) }
     }
 

@@ -16,16 +16,20 @@ package struct PromptPolicy: Sendable {
     /// second token.
     let logsInOnce: Bool
 
+    /// Whether the program's user may change cards as their administrator. For programs that know no security officer, such as `keytool`.
+    let administersCards: Bool
+
     /// The name of the program, for prompts; nil where it is unknown.
     let program: String?
 
     package init(
-        asksItself: Bool = false, logsInOnce: Bool = false, program: String? = nil,
+        asksItself: Bool = false, logsInOnce: Bool = false, administersCards: Bool = false, program: String? = nil,
         prompter: (any Prompter)? = nil, touchPrompter: (any Prompter)? = nil
     ) {
         self.program = program
         self.asksItself = asksItself
         self.logsInOnce = logsInOnce
+        self.administersCards = administersCards
         self.prompter = prompter
         self.touchPrompter = touchPrompter ?? prompter
     }
@@ -37,19 +41,28 @@ package struct PromptPolicy: Sendable {
     ///   - variable: the value of `TOKENKIT_PKCS11_PROMPT`: `never`, or the names of programs for which the module asks itself,
     ///     with commas between. There is no name for all programs, since some crash where no login is needed, and others ask as
     ///     well.
+    ///   - administrators: the value of `TOKENKIT_PKCS11_ADMINISTER`: the names of programs whose users change cards, with commas between.
     ///   - program: the name of this program.
     ///   - prompter: asks a person.
     ///   - isShared: whether the host is the session's, which asks once for all programs. Programs may then leave the question to it,
     ///     unless the value is `never`.
-    package init(variable: String?, program: String, prompter: any Prompter, isShared: Bool = false) {
-        let words = Set((variable ?? "").split(separator: ",").map(String.init))
+    package init(
+        variable: String?, administrators: String? = nil, program: String, prompter: any Prompter,
+        isShared: Bool = false
+    ) {
+        let words = PromptPolicy.words(of: variable)
         let asks = words.contains(program)
         let isForbidden = words.contains("never")
         let asksAtAll = !isForbidden && (isShared || !words.isEmpty)
         self.init(
             asksItself: asks, logsInOnce: PromptPolicy.programsThatLogInOnce.contains(program),
+            administersCards: PromptPolicy.words(of: administrators).contains(program),
             program: program.isEmpty ? nil : program,
             prompter: asksAtAll ? prompter : nil, touchPrompter: isForbidden ? nil : prompter)
+    }
+
+    private static func words(of variable: String?) -> Set<String> {
+        Set((variable ?? "").split(separator: ",").map(String.init))
     }
 
     /// The purpose of a PIN or password, in words that complete "PIN to …".

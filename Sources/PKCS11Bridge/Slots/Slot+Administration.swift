@@ -4,7 +4,7 @@ internal import KeychainModel
 internal import SecureBytes
 internal import SystemCrypto
 
-// A card in the hands of its security officer, whom PIV calls the card's administrator.
+// A card in the hands of its security officer, whom PIV calls the card's administrator, or of a user who is that too.
 extension Slot {
     /// - Parameter key: the management key in hexadecimal digits, or the PIN where the card keeps the key; nil where the host is to ask.
     func logInAsSecurityOfficer(_ key: consuming Secret?) throws(CryptokiError) {
@@ -112,10 +112,13 @@ extension Slot {
 
     /// Changes the content of a certificate or of data, or moves a key to another slot by its id.
     func changeOnCard(_ object: CryptokiObject, to template: Template) throws(CryptokiError) {
-        // NSS sets the subject of keys to that of the next certificate. The certificate determines it here.
         let isKey = [CKO_PUBLIC_KEY, CKO_PRIVATE_KEY].contains(object.objectClass)
+        // NSS sets the subject of keys to that of the next certificate, and the id of a new key to a hash of it. The certificate determines
+        // the one here, and the slot the other.
+        let namesSlot = if isKey, template[CKA_ID] != nil { try place(of: template) != nil } else { true }
         let changed = template.types.filter { type in
-            !(type == CKA_SUBJECT && isKey) && (type == CKA_VALUE || template[type] != object.attributes[type])
+            !(type == CKA_SUBJECT && isKey) && !(type == CKA_ID && !namesSlot)
+                && (type == CKA_VALUE || template[type] != object.attributes[type])
         }
         guard let type = changed.first else { return }
         switch (type, object.objectClass) {
@@ -220,7 +223,8 @@ extension Slot {
     }
 
     private func keyPlaces() throws(CryptokiError) -> [AdministeredKeyPlace] {
-        try CryptokiError.inSession { () throws(KeychainError) in try service.keyPlaces(in: name, context()) }
+        let context = context(to: "administer the card", asks: true)
+        return try CryptokiError.inSession { () throws(KeychainError) in try service.keyPlaces(in: name, context) }
     }
 
     private func object(
@@ -248,8 +252,9 @@ extension Slot {
             // The card does not do it.
             CKR_KEY_FUNCTION_NOT_PERMITTED: CKR_ACTION_PROHIBITED,
         ]
+        let context = context(to: "administer the card", asks: true)
         return try Cryptoki.renaming(names) { () throws(CryptokiError) in
-            try CryptokiError.inSession { () throws(KeychainError) in try service.change(change, in: name, context()) }
+            try CryptokiError.inSession { () throws(KeychainError) in try service.change(change, in: name, context) }
         }
     }
 }

@@ -126,7 +126,7 @@ final class Slot: Sendable {
 
     private func flags(_ pin: TokenPIN) -> CK_FLAGS {
         var flags = CKF_RNG | CKF_USER_PIN_INITIALIZED | CKF_TOKEN_INITIALIZED
-        if pin.isReadOnly, !isSecurityOfficer { flags |= CKF_WRITE_PROTECTED }
+        if pin.isReadOnly, !changesCard { flags |= CKF_WRITE_PROTECTED }
         if pin.needsLogin, !promptPolicy.asksItself {
             flags |= CKF_LOGIN_REQUIRED | (pin.canAsk ? CKF_PROTECTED_AUTHENTICATION_PATH : 0)
         }
@@ -149,7 +149,7 @@ final class Slot: Sendable {
     var mechanisms: [Mechanism] {
         guard isCard else { return MechanismTable.mechanismsOfKeychains }
         let limits = (try? describe(.keyLimits).keyLimits) ?? nil
-        return MechanismTable.mechanisms(ofCard: limits ?? .unknown, makesKeys: isSecurityOfficer)
+        return MechanismTable.mechanisms(ofCard: limits ?? .unknown, makesKeys: changesCard)
     }
 
     /// Checks a mechanism, before the key is checked. Asks no card.
@@ -175,8 +175,10 @@ final class Slot: Sendable {
     /// Whether somebody is logged in: the user, or the security officer.
     var isLoggedIn: Bool { login != nil }
 
-    /// Whether the security officer is logged in, who alone changes a card.
     var isSecurityOfficer: Bool { state.administration != nil }
+
+    /// Whether the program's writes go to the card: the security officer's, and a user's where the program is one that administers cards.
+    var changesCard: Bool { isCard && (isSecurityOfficer || promptPolicy.administersCards) }
 
     /// Checks whether the login is over, where only a check shows it. Does not wait for a card.
     func noticeEndOfLogin() { state.noticeEndOfLogin() }
