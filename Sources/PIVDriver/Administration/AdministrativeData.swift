@@ -1,10 +1,10 @@
-internal import SecureBytes
-internal import TokenKit
+package import SecureBytes
+package import TokenKit
 
 /// Yubico's administrative data, object `5FFF00`: how the management key is known.
 ///
 ///     80 { 81 flags · 82 salt of a key that is derived from the PIN · 83 time of the PIN's last change }
-struct AdministrativeData {
+package struct AdministrativeData {
     private var flags: UInt8
     private let time: [UInt8]?
 
@@ -19,7 +19,7 @@ struct AdministrativeData {
     }
 
     /// - Parameter content: nil where the card has no such object.
-    init(parsing content: [UInt8]?) throws(TokenError) {
+    package init(parsing content: [UInt8]?) throws(TokenError) {
         let fields = try PIVFormat.parsing("administrative data") { () throws(TLVError) -> [TLVTag: [UInt8]] in
             guard let content else { return [:] }
             var outer = try TLVReader.only(0x80, in: content).children()
@@ -29,7 +29,7 @@ struct AdministrativeData {
         time = fields[0x83]
     }
 
-    var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         let fields = [TLV(0x81, [flags])] + (time.map { [TLV(0x83, $0)] } ?? [])
         return TLV(0x80, fields).encoded()
     }
@@ -38,9 +38,9 @@ struct AdministrativeData {
 /// A management key that the card keeps in its Printed Information, which needs the PIN. The form is that of ykman and pivy.
 ///
 ///     88 { 89 key · 8A the key that is about to take its place }
-struct KeptManagementKey: ~Copyable {
-    let key: Secret?
-    let next: Secret?
+package struct KeptManagementKey: ~Copyable {
+    package let key: Secret?
+    package let next: Secret?
 
     init(key: consuming Secret?, next: consuming Secret?) {
         self.key = key
@@ -49,7 +49,7 @@ struct KeptManagementKey: ~Copyable {
 
     /// - Parameter answer: to GET DATA; empty where the card has no such object.
     /// - Throws: ``TokenError`` `.unsupported` for an object with printed information, which must not be lost.
-    init(parsing answer: Span<UInt8>) throws(TokenError) {
+    package init(parsing answer: Span<UInt8>) throws(TokenError) {
         var rest = answer
         var key: Secret?
         var next: Secret?
@@ -81,7 +81,7 @@ struct KeptManagementKey: ~Copyable {
     private static let tag: TLVTag = 0x88
 
     /// The object with a key, and the one that is about to take its place.
-    static func encoded(_ key: borrowing Secret, next: borrowing Secret?) -> Secret {
+    package static func encoded(_ key: borrowing Secret, next: borrowing Secret?) -> Secret {
         func field(_ tag: UInt8, _ secret: borrowing Secret) -> Secret {
             Secret(joining: [tag, UInt8(truncatingIfNeeded: secret.count)].span, secret.bytes)
         }

@@ -1,6 +1,6 @@
 internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
+package import TokenKit
 
 /// The card's management key, which writes to it. SP 800-73-5 part 1 table 4b, SP 800-78-5 §3.3.
 enum ManagementKey {
@@ -34,11 +34,11 @@ enum ManagementKey {
 /// A card's metadata of its management key, on YubiKeys from firmware 5.3. Yubico, GET METADATA.
 ///
 ///     01 algorithm · 02 PIN policy, touch policy · 05 whether it is the factory's
-struct ManagementKeyMetadata {
+package struct ManagementKeyMetadata {
     let cipher: BlockCipher?
     let isDefault: Bool?
 
-    init(parsing data: [UInt8]) throws(TokenError) {
+    package init(parsing data: [UInt8]) throws(TokenError) {
         let fields = try PIVFormat.parsing("management key metadata") { () throws(TLVError) in
             var reader = TLVReader(data)
             return try reader.fields()

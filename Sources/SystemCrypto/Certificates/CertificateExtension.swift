@@ -58,7 +58,7 @@ public struct CertificateExtension: Sendable, Hashable {
         } while !reader.isAtEnd
     }
 
-    var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         let critical = isCritical ? DER.element(DER.Tag.boolean, [0xFF]) : []
         return DER.sequence([DER.objectIdentifier(identifier), critical, DER.octetString(value)])
     }

@@ -16,7 +16,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case tlv, der, command, response
     case applicationTemplate, cardCapability, chuid, discovery, keyHistory, printedInformation, securityObject
     case certificateObject, gzip, certificate
-    case authenticationResponse, keyMetadata, pinMetadata, attestation
+    case authenticationResponse, keyMetadata, pinMetadata, managementKeyMetadata, attestation
+    case administrativeData, keptManagementKey, keyFile, extensionFile
     case uri
     case frame, hello, helloAnswer, call, answer, calls
     case keychainHello, keychainCall, keychainAnswer, keychainCalls
@@ -54,7 +55,12 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .authenticationResponse: _ = try? AuthenticationResponse.parse(Secret(copying: input.span))
         case .keyMetadata: _ = (try? KeyMetadata(parsing: input))?.subjectPublicKeyInfo
         case .pinMetadata: _ = try? PINMetadata(parsing: input)
+        case .managementKeyMetadata: _ = try? ManagementKeyMetadata(parsing: input)
         case .attestation: _ = try? Attestation(parsing: input)
+        case .administrativeData: try rewriteAdministrativeData(input)
+        case .keptManagementKey: try rewriteKeptKey(input)
+        case .keyFile: try importFile(input)
+        case .extensionFile: try rewriteExtensions(input)
         case .uri: try rewrite(input)
         case .frame: try expect((try? FrameHeader(parsing: input))?.encoded(), ifAny: input)
         case .hello: try expect((try? Hello(parsing: input))?.encoded(), ifAny: input)
@@ -104,7 +110,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         try expect(rewritten(fields, Secret(copying: lane.span)).map(FuzzTarget.joined), ifAny: input)
     }
 
-    private func expect(_ output: [UInt8]?, ifAny input: [UInt8]) throws(Finding) {
+    func expect(_ output: [UInt8]?, ifAny input: [UInt8]) throws(Finding) {
         guard let output, output != input else { return }
         throw Finding(description: "\(self): \(Hex.encode(input)) came out as \(Hex.encode(output))")
     }
