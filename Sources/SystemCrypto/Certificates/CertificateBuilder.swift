@@ -14,6 +14,8 @@ public struct CertificateBuilder: Sendable {
     /// In seconds since 1970.
     public var notAfter: Int64
     public var isCA = false
+    /// Whether the certificate has the basic constraints at all, which say whether it is a CA's.
+    public var hasConstraints = true
     public var keyUsage: KeyUsage = []
     public var extendedKeyUsage: [OID] = []
     public var subjectAlternativeNames: [GeneralName] = []
@@ -94,11 +96,12 @@ public struct CertificateBuilder: Sendable {
     }
 
     private var allExtensions: [CertificateExtension] {
-        let constraints = DER.sequence(isCA ? [DER.element(DER.Tag.boolean, [0xFF])] : [])
-        var list = [
-            CertificateExtension(.basicConstraints, isCritical: true, value: constraints),
-            CertificateExtension(.subjectKeyIdentifier, value: DER.octetString(publicKey.keyHash)),
-        ]
+        var list: [CertificateExtension] = []
+        if hasConstraints {
+            let constraints = DER.sequence(isCA ? [DER.element(DER.Tag.boolean, [0xFF])] : [])
+            list.append(CertificateExtension(.basicConstraints, isCritical: true, value: constraints))
+        }
+        list.append(CertificateExtension(.subjectKeyIdentifier, value: DER.octetString(publicKey.keyHash)))
         if let authorityKeyIdentifier {
             let identifier = DER.element(DER.Tag.context(0, constructed: false), authorityKeyIdentifier)
             list.append(CertificateExtension(.authorityKeyIdentifier, value: DER.sequence([identifier])))

@@ -77,7 +77,7 @@ public enum CardQuirk: String, Sendable, Hashable, CaseIterable {
     case emptySlotsTellPolicies
     /// GET METADATA of a PIN has no tag `01`.
     case pinMetadataWithoutAlgorithm
-    /// Attestation certificates lack the basic constraints of a CA.
+    /// The certificate of the attestation key has no basic constraints.
     case attestationWithoutConstraints
 
     // Transport

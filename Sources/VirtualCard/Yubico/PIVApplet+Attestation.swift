@@ -35,6 +35,7 @@ extension PIVApplet {
             commonName: "YubiKey PIV Attestation \(reference.description.lowercased())",
             publicKey: key.privateKey.publicKey, notBefore: authority.notBefore, notAfter: authority.notAfter)
         let firmware = profile.firmware ?? Firmware(0, 0, 0)
+        builder.hasConstraints = false  // as YubiKeys' own
         builder.extensions = [
             CertificateExtension(Attestation.firmware, value: firmware.bytes),
             CertificateExtension(Attestation.serialNumber, value: Attestation.integer(contents.serialNumber)),
@@ -62,7 +63,8 @@ enum Attestation {
         var builder = try CertificateBuilder(
             commonName: "Virtual Card PIV Attestation", publicKey: key.publicKey, notBefore: validity.from,
             notAfter: validity.to)
-        builder.isCA = !profile.has(.attestationWithoutConstraints)
+        builder.isCA = true
+        builder.hasConstraints = !profile.has(.attestationWithoutConstraints)
         builder.keyUsage = .keyCertSign
         let certificate = try builder.selfSigned(by: key)
         return (

@@ -19,7 +19,10 @@ extension PIVApplet {
         }
         let reference = CardKeyReference(rawValue: command.p2)
         if reference == .management { return try managementMetadata() }
-        guard profile.keyReferences.contains(reference) else { throw Refusal(.incorrectParameters) }
+        guard profile.keyReferences.contains(reference) else {
+            // PivApplet's answer, and that of a YubiKey.
+            throw Refusal(profile.has(.emptySlotsTellPolicies) ? .incorrectParameters : .referenceNotFound)
+        }
         guard let key = contents.keys[reference] else {
             guard profile.has(.emptySlotsTellPolicies) else { throw Refusal(.referenceNotFound) }
             let policy = CardKey.PINPolicy.standard(for: reference)

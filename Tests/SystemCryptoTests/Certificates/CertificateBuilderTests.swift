@@ -66,6 +66,15 @@ import Testing
         #expect(try !certificate.verify(issuedBy: certificate))
     }
 
+    @Test func constraintsCanBeLeftOut() throws {
+        var builder = try builder(.ecP256)
+        builder.isCA = true
+        builder.hasConstraints = false
+        let certificate = try builder.selfSigned(by: TestKeys.key(.ecP256))
+        #expect(certificate.extensionValue("2.5.29.19") == nil && !certificate.isCA)
+        #expect(certificate.subjectKeyIdentifier == builder.publicKey.keyHash)
+    }
+
     /// A card signs what the builder wrote; here a key in memory plays the card.
     @Test func aCardCanSign() throws {
         let builder = try builder(.ecP256)
