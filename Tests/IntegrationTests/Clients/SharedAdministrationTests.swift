@@ -127,6 +127,39 @@ import VirtualCard
     }
 }
 
+/// A card that this package administers, and one that ykman 5 does, are used by the other.
+@Suite struct AdministrationWithYkman5Tests {
+    /// Each changes the management key that the card keeps, and the other then needs the PIN alone.
+    @Test(arguments: [CardProfile.yubiKey57, .yubiKey54, .yubiKey43])
+    func eachGoesOnWithTheCardOfTheOther(profile: CardProfile) throws {
+        let key = try YubicoCard(profile)
+        let (card, folder) = (key.card, key.card.folder)
+        let pin = try card.setUp()
+        let info = try key.ykman5("info")
+        #expect(info.contains(try Regex("PIV version: +\(try #require(profile.firmware))\n")), "\(info)")
+        #expect(info.contains("Management key is stored on the YubiKey, protected by PIN."))
+        #expect(!info.contains("WARNING") && !info.contains("No data"), "\(info)")
+        #expect(info.components(separatedBy: "CN=Jo").count == 7, "a subject and an issuer in three slots: \(info)")
+        try card.tokenctl("export-smartcard", "-e", folder.path)
+        for slot in ["9a", "9c", "9d"] {
+            try key.ykman5("certificates", "export", slot, folder.path("exported"))
+            #expect(try folder.read("exported") == folder.read("\(slot.uppercased()).crt"))
+        }
+        let file = folder.path("9e.pub")
+        try key.ykman5("keys", "generate", "-P", ClientCard.newPIN, "-a", "ECCP384", "9e", file)
+        try key.ykman5(
+            "certificates", "generate", "-P", ClientCard.newPIN, "-s", "CN=By ykman,O=Test", "-a", "SHA384", "9e", file)
+        #expect(try card.slot("9E") == "CN=By ykman,O=Test, EC P-384")
+        let cipher = profile == .yubiKey43 ? "TDES" : "AES128"
+        try key.ykman5("access", "change-management-key", "-P", ClientCard.newPIN, "--protect", "-a", cipher)
+        try card.tokenctl("card", "self-sign", "9A", "-c", "Anna", "--pin-source", pin)
+        try card.tokenctl("card", "set-management-key", "--pin-source", pin)
+        try key.ykman5("certificates", "delete", "-P", ClientCard.newPIN, "9e")
+        let changed = try key.ykman5("info")
+        #expect(changed.contains("CN=Anna") && !changed.contains("CN=By ykman"), "\(changed)")
+    }
+}
+
 /// A card that this package administers, and one that OpenSC's tools do, are used by the other.
 @Suite struct AdministrationWithOpenSCTests {
     /// The management key is given to `piv-tool` in a file, with the number that its cipher has there.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import VirtualCard
 
-/// A card in the profile of a YubiKey 5, which Yubico's `yubico-piv-tool` and `ykman` administer.
+/// A card in the profile of a YubiKey 5, which Yubico's `yubico-piv-tool` and `ykman`, old and new, administer.
 struct YubicoCard {
     let card: ClientCard
 
@@ -20,10 +20,17 @@ struct YubicoCard {
         try card.succeed(["yubico-piv-tool", "-a", action] + options, at: location)
     }
 
-    /// Runs a command of `ykman piv`, which has to succeed. It takes the reader by its whole name, since vpcd has a second one.
+    /// Runs a command of `ykman piv` 4, which has to succeed. It takes the reader by its whole name, since vpcd has a second one.
     @discardableResult
     func ykman(_ command: String..., at location: SourceLocation = #_sourceLocation) throws -> String {
         try card.succeed(["ykman", "--reader", "\(Self.reader) 00 00", "piv"] + command, at: location)
+    }
+
+    /// The same by `ykman` 5, which `Scripts/prerequisites` gets from PyPI.
+    @discardableResult
+    func ykman5(_ command: String..., at location: SourceLocation = #_sourceLocation) throws -> String {
+        let program = ConsumerHome.python + "/bin/ykman"
+        return try card.succeed([program, "--reader", "\(Self.reader) 00 00", "piv"] + command, at: location)
     }
 
     /// Runs an action after the PIN was verified.
