@@ -142,10 +142,6 @@ extension CardPlace {
     ) throws(KeychainError) -> CardChangeOutcome {
         try requireAdministrator(authentication)
         return try inTurn { state throws(KeychainError) in
-            if change.addsKeyOrCertificate, try identity(&state).isShared {
-                // Else the card would be another one to this program with each change.
-                _ = try perform(.identify, &state)
-            }
             return try perform(change, &state)
         }
     }
@@ -227,16 +223,6 @@ extension CardPlace {
         } catch {
             if error.code == .interactionNotAllowed { throw error.failing(.nobodyToAsk) }
             throw state.withLock { telling(error, of: new?.secret.count ?? 0, in: $0) }
-        }
-    }
-}
-
-extension CardChange {
-    fileprivate var addsKeyOrCertificate: Bool {
-        switch self {
-        case .generateKey, .importKey: true
-        case .setCertificate(_, let certificate): certificate != nil
-        default: false
         }
     }
 }

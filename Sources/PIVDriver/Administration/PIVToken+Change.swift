@@ -15,18 +15,21 @@ extension PIVToken {
             try requireStrong(number, allowsWeak: allowsWeak, &card)
             let former = try requireReplaceable(slot, replacing, &card)
             try authorize(administrator, &card)
+            try identifyIfUnknown(&card)
             return .publicKey(try generate(number, policies, in: slot, inPlaceOf: former, &card))
         case .importKey(let id, let key, let policies, let replacing):
             let slot = try requireSlot(id)
             let key = try privateKey(key)
             let former = try requireReplaceable(slot, replacing, &card)
             try authorize(administrator, &card)
+            try identifyIfUnknown(&card)
             try load(key, policies, into: slot, inPlaceOf: former, &card)
             return .publicKey(key.publicKey.spki)
         case .setCertificate(let id, let certificate):
             let slot = try requireSlot(id)
             if let certificate { try requireMatch(of: certificate, slot, &card) }
             try authorize(administrator, &card)
+            if certificate != nil { try identifyIfUnknown(&card) }
             try setCertificate(certificate, of: slot, &card)
         case .deleteKey(let id, let replacing):
             let slot = try requireSlot(id)

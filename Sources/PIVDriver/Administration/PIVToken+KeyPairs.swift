@@ -168,9 +168,11 @@ extension PIVToken {
     }
 
     /// Forgets what was read of a slot, and what is remembered of it.
-    mutating func forgetContent(of slot: PIVSlot) {
+    ///
+    /// - Parameter keepingKey: whether its key stays remembered, which a card without metadata does not tell without a certificate.
+    mutating func forgetContent(of slot: PIVSlot, keepingKey: Bool = false) {
         knowledge.forget(slot)
-        forgetRemembered(slot)
+        forgetRemembered(slot, keepingKey: keepingKey)
         if slot.retiredNumber != nil, let memory, let id = knowledge.identity {
             memory.remember(RetiredSlotMemory.unknown, for: id)
         }

@@ -47,7 +47,7 @@ extension PIVToken {
     mutating func setCertificate(
         _ certificate: [UInt8]?, of slot: PIVSlot, _ card: inout CardTransaction
     ) throws(TokenError) {
-        defer { forgetContent(of: slot) }
+        defer { forgetContent(of: slot, keepingKey: true) }
         guard let certificate else {
             try put(nil, slot.container, &card)
             return try noteRetired(slot, isThere: false, &card)
@@ -103,11 +103,20 @@ extension PIVToken {
         } catch {
             throw TokenError(.storage, "the card's identifier cannot be made: \(error)")
         }
+        // The identifier is last: a card that has it needs no other run after an interruption.
+        if try read(.cardCapability, &card) == nil { try put(capability, .cardCapability, &card) }
         if try read(.chuid, &card) == nil {
             try put(identifier, .chuid, &card)
+            // It is another card to programs from now on.
             knowledge.chuid = .unknown
+            (knowledge.identity, knowledge.rememberedIdentity, knowledge.remembered) = (nil, nil, .unknown)
         }
-        if try read(.cardCapability, &card) == nil { try put(capability, .cardCapability, &card) }
+    }
+
+    /// Writes the identifier of a card that cannot be told from others. Else it would be another card with each key, and what is remembered of
+    /// a key without a certificate would be lost.
+    mutating func identifyIfUnknown(_ card: inout CardTransaction) throws(TokenError) {
+        if try identity(&card).isShared { try identify(&card) }
     }
 
     // MARK: The management key

@@ -108,14 +108,15 @@ extension PIVToken {
 
     /// Drops the memory of a slot, so that it is read completely the next time.
     ///
+    /// - Parameter keepingKey: whether its key stays remembered.
     /// - Returns: whether its certificate was remembered.
     @discardableResult
-    mutating func forgetRemembered(_ slot: PIVSlot) -> Bool {
+    mutating func forgetRemembered(_ slot: PIVSlot, keepingKey: Bool = false) -> Bool {
         knowledge.answers.removeValue(forKey: slot)
         knowledge.keyAnswers.removeValue(forKey: slot)
         guard let certificates, var card = remembered else { return false }
         let hadCertificate = card.objects.removeValue(forKey: slot) != nil
-        let hadKey = card.metadata.removeValue(forKey: slot) != nil
+        let hadKey = !keepingKey && card.metadata.removeValue(forKey: slot) != nil
         guard hadCertificate || hadKey else { return false }
         certificates.remember(card.encoded(), for: card.identity.id)
         knowledge.remembered = .known(card)

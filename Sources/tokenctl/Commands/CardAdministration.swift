@@ -69,6 +69,10 @@ final class AdministratorAnswers: Prompter {
     func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
         if request.purpose == .managementKey, let managementKeySource { return try managementKeySource.ask(request) }
         if request.failure == nil, let known = known(request.purpose) { return known }
+        // Where a setup was interrupted after the new PIN, a source has that in the line before the new PUK.
+        if request.purpose == .newUnblockingKey, known(.pin) == nil {
+            _ = try ask(PromptRequest(.pin, subject: request.subject, use: "set up the card"))
+        }
         let answer = SharedSecret(try person.ask(request))
         state.withLock { state in
             switch request.purpose {

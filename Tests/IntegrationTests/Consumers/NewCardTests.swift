@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 import VirtualCard
 
-/// A card as its maker delivers it, made ready by `tokenctl card setup` alone, in its first uses.
+/// A card as its maker delivers it, made ready by `tokenctl card setup` alone, by single steps, or by a security officer of the module, in
+/// its first uses.
 @Suite struct NewCardTests {
     private static let profiles = CardProfile.all.filter {
         $0.transport.interface == .contact && !$0.quirks.contains(.noManagementKey)
@@ -20,6 +21,35 @@ import VirtualCard
     @Test(arguments: [CardProfile.yubiKey57, .pivApplet]) func isUsedByEveryProgram(profile: CardProfile) throws {
         let new = try NewCard(profile)
         defer { new.host.stop() }
+        try useByEveryProgram(new)
+        // The PIN of the setup counts for all programs. The others are questions whether a program may use a key.
+        #expect(try new.questions.filter { $0.hasSuffix(":") } == ["new PIN:", "new PUK:"])
+    }
+
+    @Test(arguments: [CardProfile.yubiKey57, .pivApplet]) func isUsedByEveryProgramAfterSingleSteps(
+        profile: CardProfile
+    ) throws {
+        // An EC key that wants to hash by itself does not sign its own certificate.
+        let kind = profile.quirks.contains(.hashesOnCard) ? "rsa2048" : "p256"
+        let new = try NewCard(profile) { try $0.takeSteps(kind) }
+        defer { new.host.stop() }
+        try useByEveryProgram(new)
+        // The PIN for the first certificate counts for all programs. The key in 9C wants its own for each use.
+        #expect(try new.questions.filter { $0.hasSuffix(":") } == ["PIN:", "PIN:"])
+    }
+
+    @Test(arguments: [CardProfile.yubiKey57, .canoKey]) func isUsedByEveryProgramAfterASecurityOfficer(
+        profile: CardProfile
+    ) throws {
+        let new = try NewCard(profile) { try $0.beOfficer() }
+        defer { new.host.stop() }
+        #expect(try new.questions.isEmpty)
+        try useByEveryProgram(new)
+        #expect(try new.questions.filter { $0.hasSuffix(":") } == ["PIN:"])
+    }
+
+    /// Signs in by SSH, signs with git, shows a server the certificate, and decrypts a file.
+    private func useByEveryProgram(_ new: NewCard) throws {
         let (card, ssh) = (new.card, new.ssh)
         try ssh.startServer(admitting: "9A.pub").signIn([], new.variables)
 
@@ -55,12 +85,10 @@ import VirtualCard
             ["cms", "-decrypt", "-binary", "-inform", "DER", "-in", encrypted, "-recip", recipient] + EngineCard.form
                 + ["-inkey", "pkcs11:id=%03;type=private", "-out", card.path("decrypted")], new.variables)
         #expect(try card.folder.read("decrypted") == ClientCard.message)
-        // The PIN of the setup counts for all programs. The others are questions whether a program may use a key.
-        #expect(try new.questions.filter { $0.hasSuffix(":") } == ["new PIN:", "new PUK:"])
     }
 }
 
-/// A card that was set up with the answers of pinentry, and the session's host, which the programs use it through.
+/// A card that was made ready, with the answers of pinentry, and the session's host, which the programs use it through.
 private struct NewCard {
     let card: ConsumerCard
     let ssh: OpenSSHCard
@@ -70,18 +98,24 @@ private struct NewCard {
     /// The questions that the setup asked.
     let questionsOfSetup: [String]
 
-    init(_ profile: CardProfile) throws {
+    /// - Parameter makeReady: makes the card ready in another way than by `card setup`.
+    init(_ profile: CardProfile, by makeReady: ((Maker) throws -> Void)? = nil) throws {
         card = try ConsumerCard(new: profile)
-        try Self.writePinentry(card)
+        // Without a setup the PIN stays the factory's.
+        try Self.writePinentry(card, pin: makeReady == nil ? ClientCard.newPIN : ConsumerCard.pin)
         variables = [
             "PINENTRY_PROGRAM": card.path("pinentry"), "TOKENKIT_HOST": "session",
             "SSH_AUTH_SOCK": card.path("run/tokenkit/ssh.sock"),
         ]
         host = SessionHost(at: card.path("run"), card.environment.merging(variables) { $1 })
         try host.start()
-        // An EC key that wants to hash by itself does not sign its own certificate.
-        let kind = profile.quirks.contains(.hashesOnCard) ? ["-a", "rsa2048"] : []
-        try card.succeed([Program.command, "card", "setup", "-c", "Key 9A"] + kind, variables)
+        if let makeReady {
+            try makeReady(Maker(card: card, variables: variables))
+        } else {
+            // An EC key that wants to hash by itself does not sign its own certificate.
+            let kind = profile.quirks.contains(.hashesOnCard) ? ["-a", "rsa2048"] : []
+            try card.succeed([Program.command, "card", "setup", "-c", "Key 9A"] + kind, variables)
+        }
         questionsOfSetup = try Self.questions(of: card)
         ssh = try OpenSSHCard(card)
     }
@@ -89,12 +123,15 @@ private struct NewCard {
     /// Writes the certificates of the card to files, where other programs of a consumer expect them.
     func exportCertificates() throws {
         try card.succeed([Program.command, "export-smartcard", "-e", card.path("card")], variables)
-        // The key has certified itself: whoever trusts it has its certificate.
-        for file in ["9A.pem", "ca.pem"] { try card.folder.write(file, card.text("card/9A.crt")) }
+        // A key that has certified itself has itself as its authority.
+        for file in ["9A.pem", "ca.pem"] where !FileManager.default.fileExists(atPath: card.path(file)) {
+            try card.folder.write(file, card.text("card/9A.crt"))
+        }
     }
 
-    /// Writes "pinentry", which gives a new PIN, a new PUK and any consent, and writes down the questions.
-    private static func writePinentry(_ card: ConsumerCard) throws {
+    /// Writes "pinentry", which gives a PIN, a new PUK and any consent, and writes down the questions.
+    private static func writePinentry(_ card: ConsumerCard, pin: String) throws {
+        try card.folder.write("questions", "")
         try card.folder.writeProgram(
             "pinentry",
             """
@@ -108,7 +145,7 @@ private struct NewCard {
                     GETPIN)
                         echo "$prompt" >>'\(card.path("questions"))'
                         [ -z "$repeated" ] || echo "$repeated"
-                        case $prompt in *PUK*) echo 'D 11122233' ;; *) echo 'D 111222' ;; esac ;;
+                        case $prompt in *PUK*) echo 'D 11122233' ;; *) echo 'D \(pin)' ;; esac ;;
                     BYE) exit ;;
                 esac
                 echo OK
@@ -121,5 +158,52 @@ private struct NewCard {
 
     private static func questions(of card: ConsumerCard) throws -> [String] {
         try card.text("questions").split(separator: "\n").map(String.init)
+    }
+}
+
+/// Makes a card ready without `card setup`.
+private struct Maker {
+    let card: ConsumerCard
+    let variables: [String: String]
+
+    private static let managementKey = String(repeating: "0102030405060708", count: 3)
+    /// The slots with the numbers of their keys in the module.
+    private static let slots = ["9A": "01", "9C": "02", "9D": "03"]
+
+    /// Each key and its certificate by a command of its own.
+    func takeSteps(_ kind: String) throws {
+        try card.folder.write("management", Self.managementKey)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: card.path("management"))
+        let source = ["--management-key-source", "file:" + card.path("management")]
+        for slot in Self.slots.keys.sorted() {
+            try card.succeed([Program.command, "card", "generate", slot, "-a", kind] + source, variables)
+            try card.succeed([Program.command, "card", "self-sign", slot, "-c", "Key \(slot)"] + source, variables)
+        }
+    }
+
+    /// Keys and certificates by `pkcs11-tool`, which has the certificates from an authority.
+    func beOfficer() throws {
+        let tool = ["pkcs11-tool", "--module", ConsumerCard.module]
+        let officer = tool + ["--login", "--login-type", "so", "--so-pin", Self.managementKey]
+        let variables = variables.merging(["TOKENKIT_PKCS11_TOKENS": "cards"]) { $1 }
+        try card.succeed([
+            "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=Authority", "-keyout",
+            card.path("ca.key"), "-out", card.path("ca.pem"),
+        ])
+        for (slot, id) in Self.slots.sorted(by: { $0.key < $1.key }) {
+            let (key, file) = (card.path("\(slot).der"), card.path("\(slot).pem"))
+            try card.succeed(officer + ["--keypairgen", "--key-type", "EC:prime256v1", "--id", id], variables)
+            try card.succeed(tool + ["--read-object", "--type", "pubkey", "--id", id, "-o", key], variables)
+            try card.succeed(["openssl", "pkey", "-pubin", "-inform", "DER", "-in", key, "-out", key + ".pem"])
+            let request = ["openssl", "req", "-new", "-key", card.path("ca.key"), "-subj", "/CN=Key \(slot)", "-out"]
+            try card.succeed(request + [key + ".csr"])
+            try card.succeed([
+                "openssl", "x509", "-req", "-in", key + ".csr", "-force_pubkey", key + ".pem", "-CA",
+                card.path("ca.pem"),
+                "-CAkey", card.path("ca.key"), "-days", "30", "-out", file,
+            ])
+            try card.succeed(["openssl", "x509", "-in", file, "-outform", "DER", "-out", key])
+            try card.succeed(officer + ["--write-object", key, "--type", "cert", "--id", id], variables)
+        }
     }
 }

@@ -1,0 +1,162 @@
+import Foundation
+import HostAPI
+import KeychainModel
+import PIVDriver
+import PKCS11Bridge
+import Platform
+import SecureBytes
+import SystemCrypto
+import TestSupport
+import Testing
+import TokenKit
+
+@testable import HostServer
+@testable import KeychainHost
+@testable import VirtualCard
+
+/// `tokenctl card setup` that is interrupted at each of its commands, and run again on the same card.
+@Suite struct InterruptedSetupTests {
+    /// The interruptions of one test: each `step`-th command from the first or a later one.
+    struct Plan: Sendable, CustomTestStringConvertible {
+        let profile: CardProfile
+        let faults: [CardFault]
+        let start: Int
+        let step: Int
+
+        var testDescription: String { "\(profile.name), from command \(start) in steps of \(step)" }
+    }
+
+    /// Neighbouring commands are in different tests, which run in parallel. The card is taken out before one and reset before the next.
+    static let plans =
+        (0..<4).map { Plan(profile: .yubiKey57, faults: [.remove, .reset], start: $0, step: 4) }
+        + [Plan(profile: .generic, faults: [.remove, .reset], start: 2, step: 5)]
+
+    @Test(arguments: plans) func theNextRunFinishes(_ plan: Plan) throws {
+        let whole = try SetupStage(plan.profile)
+        try whole.expectReady(whole.setUp())
+        let objects = Set(whole.card.contents.objects.keys)
+        for index in stride(from: plan.start, to: 1000, by: plan.step) {
+            let fault = plan.faults[index % plan.faults.count]
+            let stage = try SetupStage(plan.profile)
+            stage.reader.faults.order(fault, at: index)
+            let first = try stage.setUp()
+            let wasHit = stage.reader.faults.count == 0
+            guard wasHit else { return }
+            let place: Comment =
+                "\(fault) before command \(index), \(stage.reader.log.last?.description ?? ""): \(first)"
+            if first.status != 0 { stage.expectReason(first, place) }
+            // Such a card does not tell that its PIN is new, and has no key yet that would show it.
+            if plan.profile.firmware == nil, stage.hasNewPIN, stage.card.contents.keys.isEmpty { continue }
+            let keys = stage.card.contents.keys
+            stage.reader.insert(stage.card)
+            let second = try stage.setUp()
+            try stage.expectReady(second, place)
+            #expect(Set(stage.card.contents.objects.keys) == objects, place)
+            for (reference, key) in keys {
+                #expect(stage.card.contents.keys[reference]?.privateKey.publicKey == key.privateKey.publicKey, place)
+            }
+            // Neither run has given a wrong PIN or PUK.
+            #expect(!stage.reader.log.contains { $0.status?.sw1 == 0x63 && $0.dataCount > 0 }, place)
+        }
+        Issue.record("the setup has more commands than there are faults")
+    }
+}
+
+/// A card as its maker delivers it, in a reader that a session's host uses.
+private final class SetupStage {
+    let card: VirtualCard
+    let reader: VirtualReader
+    private let user: TestUser
+    private let environment: [String: String]
+    private let source: String
+    private let end: FileHandle
+
+    static let (pin, unblockingKey) = ("111222", "11122233")
+
+    init(_ profile: CardProfile) throws {
+        card = try VirtualCard(profile: profile)
+        let reader = VirtualReader(name: "Desk Reader", card: card)
+        self.reader = reader
+        let user = try TestUser()
+        self.user = user
+        let runtime = user.folder.path("run")
+        try FileManager.default.createDirectory(
+            atPath: runtime, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        source = try user.folder.write("new", "\(Self.pin)\n\(Self.unblockingKey)\n")
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: source)
+        let home = user.directories.home
+        environment = [
+            "HOME": home, "XDG_CONFIG_HOME": home + "/.config", "XDG_DATA_HOME": home + "/.local/share",
+            "XDG_CACHE_HOME": home + "/.cache", "XDG_RUNTIME_DIR": runtime, "TOKENKIT_MODULES": "",
+            "PCSCLITE_CSOCK_NAME": "/nonexistent", "PINENTRY_PROGRAM": "/bin/false", "TOKENKIT_HOST": "session",
+        ]
+        let ends = try ChildProcess.pipe()
+        end = ends.write
+        let host = SharedHost(
+            listener: try HostSocket.listen(in: runtime),
+            environment: HostEnvironment(environment.map { Array("\($0)=\($1)".utf8) }),
+            ClientMaker(module: { _, _ in Cryptoki(Self.host(of: user, reader)) }) { _, _ in Self.host(of: user, reader)
+            })
+        BlockingThread.start {
+            host.serve(end: ends.read.fileDescriptor)
+            try? ends.read.close()
+        }
+    }
+
+    deinit {
+        try? end.close()
+    }
+
+    /// The state of a program that uses the host: no more than the files of the user are left of it for the next one.
+    private static func host(of user: TestUser, _ reader: VirtualReader) -> KeychainHost.Host {
+        let process = ProcessKeychains(
+            user.preferences,
+            drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)] },
+            readers: { [reader] })
+        return KeychainHost.Host(process, accessGroups: .all, prompter: NoPrompter())
+    }
+
+    func setUp() throws -> ProgramResult {
+        try Program.run(
+            [Program.command, "card", "setup", "-c", "Jo", "--yes", "--pin-source", "file:\(source)"],
+            environment: environment)
+    }
+
+    /// Checks that a run has said in one sentence what stopped it.
+    func expectReason(_ result: ProgramResult, _ place: Comment) {
+        let sentences = String(decoding: result.errors, as: UTF8.self).split(separator: "\n")
+        #expect(sentences.count == 1, place)
+        let causes = ["the card was taken out", "another program reset the card", "is inserted", "is not inserted"]
+        #expect(causes.contains { sentences.first?.contains($0) == true }, place)
+    }
+
+    var hasNewPIN: Bool {
+        let reference = card.profile.pinReference
+        return card.contents.references[reference].map { $0 != .factory(reference, limit: $0.limit) } ?? false
+    }
+
+    /// Checks that a run has succeeded, and that the card is as a setup leaves it.
+    func expectReady(_ result: ProgramResult, _ place: Comment = "uninterrupted") throws {
+        #expect(result.status == 0, "\(place.rawValue)\nthen \(result)")
+        let contents = card.contents
+        for (reference, text) in [(card.profile.pinReference, Self.pin), (.unblocking, Self.unblockingKey)] {
+            let data = try #require(contents.references[reference])
+            #expect(data == ReferenceData(text, limit: data.limit), place)
+        }
+        for slot in [CardKeyReference.authentication, .signature, .keyManagement] {
+            let key = try #require(contents.keys[slot]?.privateKey.publicKey, place)
+            let object = try #require(DataObject.certificate(of: slot).flatMap { contents.objects[$0] }, place)
+            let certificate = try CertificateObject.parse(object)
+            #expect(try certificate.map { try Certificate(der: $0.certificate).spki } == key.spki, place)
+        }
+        let factory = CardContents.factory(card.profile, serialNumber: 0).managementKey
+        let key = try #require(contents.managementKey)
+        let printed = contents.objects[0x5FC109] ?? []
+        if card.profile.firmware != nil {
+            // The card gives it to whoever has the PIN.
+            #expect(key != factory && !printed.ranges(of: key.value.bytes).isEmpty, place)
+        } else {
+            #expect(key == factory && printed.isEmpty, place)
+        }
+    }
+}
