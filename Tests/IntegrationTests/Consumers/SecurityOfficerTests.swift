@@ -115,4 +115,72 @@ import VirtualCard
         let listing = try desk.run(tool + ["--list-all-certs"])
         #expect(listing.contains("id=%01"), "\(listing)")
     }
+
+    // MARK: Programs that know no security officer
+
+    /// A card that keeps its management key, with a free slot, 9E, for a further key.
+    private static func cardWithItsKey() throws -> Desk {
+        let desk = try Desk(.yubiKey57)
+        let source = try desk.card.secret("pin", ConsumerHome.pin)
+        try desk.run(
+            [Program.command, "card", "set-management-key", "--pin-source", source, "--management-key-source"]
+                + [desk.card.secret("management", key)])
+        return desk
+    }
+
+    @Test func withNSSAKeyIsMadeAndItsCertificatePutOnTheCard() throws {
+        let desk = try Self.cardWithItsKey()
+        let database = "sql:" + desk.path("nss")
+        try desk.card.folder.write("password", "123456\n")
+        try desk.run(["mkdir", desk.path("nss")])
+        try desk.run(["certutil", "-N", "-d", database, "--empty-password"])
+        try desk.run(["modutil", "-dbdir", database, "-add", "TokenKit", "-libfile", ConsumerCard.module, "-force"])
+        let tokens = try desk.run(["certutil", "-U", "-d", database])
+        let token = try #require(tokens.firstMatch(of: /slot: Virtual[^\n]*\n\s*token: ([^\n]+)/)?.1, "\(tokens)")
+        let administers = ["TOKENKIT_PKCS11_ADMINISTER": "keytool,certutil"]
+        let card = ["-d", database, "-h", String(token), "-f", desk.path("password")]
+        try desk.card.folder.write("noise", String(repeating: "noise", count: 100))
+        try desk.run(
+            ["certutil", "-R"] + card + ["-k", "ec", "-q", "nistp256", "-s", "CN=Jo", "-a", "-z", desk.path("noise")]
+                + ["-o", desk.path("jo.csr")], administers)
+        try desk.card.openssl([
+            "x509", "-req", "-in", desk.path("jo.csr"), "-CA", desk.path("ca.pem"), "-CAkey", desk.path("ca.key"),
+            "-days", "30", "-out", desk.path("jo.pem"),
+        ])
+        try desk.run(
+            ["certutil", "-A"] + card + ["-n", "jo", "-t", "u,u,u", "-a", "-i", desk.path("jo.pem")], administers)
+        let listing = try desk.run(["certutil", "-L", "-d", database, "-h", "all"])
+        #expect(listing.contains(/PIV Authentication +u,u,u/), "\(listing)")
+        let others = try desk.fail(
+            ["certutil", "-R"] + card + ["-k", "ec", "-q", "nistp256", "-s", "CN=Jo", "-z", desk.path("noise")])
+        #expect(others.contains("certutil: "), "\(others)")
+    }
+
+    @Test func withJavaAKeyIsMadeAndCertified() throws {
+        let desk = try Self.cardWithItsKey()
+        try desk.card.folder.write(
+            "java.cfg",
+            """
+            name = Card
+            library = \(ConsumerCard.module)
+            slotListIndex = 0
+            attributes(generate,CKO_PRIVATE_KEY,*) = { CKA_TOKEN = true }
+            """)
+        let store = [
+            "-keystore", "NONE", "-storetype", "PKCS11", "-addprovider", "SunPKCS11", "-providerArg",
+            desk.path("java.cfg"), "-storepass", "123456",
+        ]
+        let administers = ["TOKENKIT_PKCS11_ADMINISTER": "keytool,certutil"]
+        try desk.run(
+            ["keytool", "-genkeypair", "-alias", "jo", "-keyalg", "EC", "-groupname", "secp256r1", "-dname", "CN=Jo"]
+                + store, administers)
+        let listing = try desk.run(["keytool", "-list"] + store)
+        let alias = try #require(listing.firstMatch(of: /(?m)^([^\n]+), PrivateKeyEntry/)?.1, "\(listing)")
+        // A card attests only what it has made itself.
+        #expect(try desk.run([Program.command, "card", "attest", "9A"]).contains("BEGIN CERTIFICATE"))
+        let archive = desk.path("archive.jar")
+        try desk.run(["jar", "--create", "--file", archive, "-C", desk.card.folder.path, "message"])
+        try desk.run(["jarsigner"] + store + [archive, String(alias)])
+        #expect(try desk.run(["jarsigner", "-verify", archive]).contains("jar verified."))
+    }
 }
