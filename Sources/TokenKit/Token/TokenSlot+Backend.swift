@@ -129,7 +129,7 @@ extension TokenSlot: TokenBackend {
     public func status(
         of kind: PINKind, at insertion: TokenInsertion, isBeforePIN: Bool
     ) throws(TokenError) -> PINStatus {
-        try perform(at: insertion) { (token, card) throws(TokenError) in
+        try performOnCard(of: insertion) { (token, card) throws(TokenError) in
             if isBeforePIN {
                 try token.checkBeforePIN(&card)
                 if let tries = token.pins.triesJustTold(of: kind) { return PINStatus(triesLeft: tries) }
@@ -139,7 +139,7 @@ extension TokenSlot: TokenBackend {
     }
 
     public func verify(_ pin: borrowing PIN, lastTry: LastTry, at insertion: TokenInsertion) throws(TokenError) {
-        try perform(at: insertion) { (token, card) throws(TokenError) in
+        try performOnCard(of: insertion) { (token, card) throws(TokenError) in
             if let kept = pin.kept, kept.isOthers || token.pins.isForgotten(pin) {
                 throw TokenError(.pinRequired, "the PIN is another program's, or was forgotten")
             }
@@ -151,7 +151,7 @@ extension TokenSlot: TokenBackend {
     public func change(
         _ kind: PINKind, from old: borrowing PIN, to new: borrowing PIN, lastTry: LastTry, at insertion: TokenInsertion
     ) throws(TokenError) {
-        try perform(at: insertion) { (token, card) throws(TokenError) in
+        try performOnCard(of: insertion) { (token, card) throws(TokenError) in
             try token.change(kind, from: old, to: new, lastTry: lastTry, &card)
         }
     }
@@ -159,7 +159,7 @@ extension TokenSlot: TokenBackend {
     public func unblock(
         with unblockingKey: borrowing PIN, newPIN: borrowing PIN, lastTry: LastTry, at insertion: TokenInsertion
     ) throws(TokenError) {
-        try perform(at: insertion) { (token, card) throws(TokenError) in
+        try performOnCard(of: insertion) { (token, card) throws(TokenError) in
             try token.unblock(with: unblockingKey, newPIN: newPIN, lastTry: lastTry, &card)
         }
     }
@@ -172,14 +172,14 @@ extension TokenSlot: TokenBackend {
     }
 
     public func managementKey(at insertion: TokenInsertion) throws(TokenError) -> ManagementKeyStatus {
-        try perform(at: insertion) { (token, card) throws(TokenError) in try token.managementKey(&card) }
+        try performOnCard(of: insertion) { (token, card) throws(TokenError) in try token.managementKey(&card) }
     }
 
     public func perform(
         _ change: TokenChange, by administrator: borrowing TokenAdministrator, at insertion: TokenInsertion
     ) throws(TokenError) -> TokenChangeOutcome {
         do {
-            let outcome = try perform(at: insertion) { (token, card) throws(TokenError) in
+            let outcome = try performOnCard(of: insertion) { (token, card) throws(TokenError) in
                 try token.perform(change, by: administrator, &card)
             }
             if change.hasEffect { renewInsertion(after: insertion) }
@@ -193,8 +193,8 @@ extension TokenSlot: TokenBackend {
     /// Has all clients read the token again, whose content was changed.
     private func renewInsertion(after insertion: TokenInsertion) {
         shared.state.withLock { state in
-            guard state.insertion == insertion else { return }
-            state.insertion = TokenInsertion(number: insertion.number + 1)
+            guard state.hasCard(of: insertion) else { return }
+            state.insertion = TokenInsertion(number: state.insertion.number + 1)
             state.token = nil
         }
     }

@@ -5,7 +5,7 @@ internal import Synchronization
 extension TokenSlot {
     public func beginLogin(with pin: borrowing PIN, at insertion: TokenInsertion) {
         shared.state.withLock { state in
-            if state.insertion == insertion, state.connection != nil { state.pins.beginLogin(with: pin, of: client) }
+            if state.hasCard(of: insertion) { state.pins.beginLogin(with: pin, of: client) }
         }
     }
 
@@ -20,7 +20,7 @@ extension TokenSlot {
     public func beginLoginWithKeptPIN(at insertion: TokenInsertion) -> Bool {
         shared.state.withLock { state in
             endOverduePIN(&state)
-            guard state.insertion == insertion, state.connection?.isCardPresent == true else { return false }
+            guard state.hasCard(of: insertion), state.connection?.isCardPresent == true else { return false }
             return state.pins.beginLoginWithKeptPIN(of: client)
         }
     }

@@ -14,7 +14,7 @@ extension TokenSlot {
         shared.state.withLock { state in
             state.pins.forgetPIN()
             state.logoutRefusal = nil
-            if state.insertion == insertion, state.connection != nil { state.pins.logoutPending = true }
+            if state.hasCard(of: insertion) { state.pins.logoutPending = true }
         }
         do throws(TokenError) {
             let deadline = ContinuousClock.now + .seconds(1)
@@ -40,7 +40,7 @@ extension TokenSlot {
 
     private func performPendingLogout(at insertion: TokenInsertion) throws(TokenError) {
         // Each transaction begins with a pending logout.
-        try perform(at: insertion) { (_, _) throws(TokenError) in }
+        try performOnCard(of: insertion) { (_, _) throws(TokenError) in }
         if let refusal = shared.state.withLock({ $0.logoutRefusal }) { throw refusal }
     }
 
@@ -48,7 +48,7 @@ extension TokenSlot {
         // A card that keeps failing is not asked for ever.
         let limit = 10
         var failures = 0
-        while failures < limit, shared.state.withLock({ $0.pins.logoutPending && $0.insertion == insertion }) {
+        while failures < limit, shared.state.withLock({ $0.pins.logoutPending && $0.hasCard(of: insertion) }) {
             usleep(100_000)
             guard !isInUse else { continue }
             do throws(TokenError) {
@@ -58,7 +58,7 @@ extension TokenSlot {
             }
         }
         shared.state.withLock { state in
-            if failures == limit, state.insertion == insertion { state.pins.logoutPending = false }
+            if failures == limit, state.hasCard(of: insertion) { state.pins.logoutPending = false }
             if state.isLetGo { TokenSlot.drop(&state) }
         }
     }

@@ -40,34 +40,6 @@ public final class TokenSlot: Sendable {
     /// The error of a wait in vain, for all further calls of the client.
     private let givenUp = Mutex<TokenError?>(nil)
 
-    struct State: ~Copyable {
-        var connection: (any CardConnection)?
-        var token: (any Token)?
-        /// Set when no driver knows the card, so that it is not probed again while it stays in.
-        var refusal: TokenError?
-        var insertion = TokenInsertion(number: 0)
-        /// Lent to the token for each transaction.
-        var pins: PINSession
-        /// The clients that have used the connection, and not released it.
-        var users: Set<PINClient> = []
-        /// The reason why the card did not forget the PIN at the last logout; nil where it did.
-        var logoutRefusal: TokenError?
-        /// Whether the connection is kept only for a pending logout.
-        var isLetGo = false
-        /// Whether the service ended while the card was connected, and no card was connected since.
-        var hasLostService = false
-        /// Time at which another program was first seen to hold the card; nil where no program did at the last look.
-        var heldSince: ContinuousClock.Instant?
-
-        init(pins: PINSession) { self.pins = pins }
-
-        /// The wait of a call that came at `arrival` and runs now. It includes the time for which callers before it waited for
-        /// the same program in vain.
-        func wait(since arrival: ContinuousClock.Instant, unless cancellation: CardWait.Cancellation) -> CardWait {
-            CardWait(since: heldSince.map { max($0, arrival) } ?? .now, unless: cancellation)
-        }
-    }
-
     /// - Parameters:
     ///   - drivers: asked in this order whether they know the card.
     ///   - trace: a listener for each command and answer.
@@ -171,6 +143,18 @@ public final class TokenSlot: Sendable {
         }
     }
 
+    /// Runs `body` as ``perform(at:_:)`` does, also where the content of the card has been changed since `insertion`. For bodies
+    /// that depend on none of the objects that were listed.
+    func performOnCard<Result: ~Copyable & Sendable>(
+        of insertion: TokenInsertion,
+        _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Result
+    ) throws(TokenError) -> Result {
+        try use(of: insertion, allowsChanges: true, .fromTheStart, since: insertion.arrival) {
+            (token, card, _) throws(TokenError) in
+            try body(&token, &card)
+        }
+    }
+
     /// Runs `body` as ``perform(at:_:)`` does, but keeps other programs from the card only from the second command on. For bodies
     /// that mostly send one command.
     ///
@@ -211,12 +195,12 @@ public final class TokenSlot: Sendable {
 
     /// The label of the token that was there at `insertion`, if it is known. Nothing is sent to the token.
     public func knownLabel(at insertion: TokenInsertion) -> String? {
-        shared.state.withLock { $0.insertion == insertion ? $0.token?.knownLabel : nil }
+        shared.state.withLock { $0.hasCard(of: insertion) ? $0.token?.knownLabel : nil }
     }
 
     /// The rules for the PIN of the token that was there at `insertion`. Nothing is sent to the token.
     public func pinRules(at insertion: TokenInsertion) -> PINRules {
-        shared.state.withLock { $0.insertion == insertion ? $0.token?.pinRules : nil } ?? PINRules()
+        shared.state.withLock { $0.hasCard(of: insertion) ? $0.token?.pinRules : nil } ?? PINRules()
     }
 
     /// The part of the token at `insertion` to read for objects with a `CKA_ID`; nil where no object can have it. Sends nothing.
@@ -233,7 +217,7 @@ public final class TokenSlot: Sendable {
     public func checkFormat(
         of pin: borrowing PIN, as kind: PINKind, at insertion: TokenInsertion
     ) throws(TokenError) {
-        let token = shared.state.withLock { $0.insertion == insertion ? $0.token : nil }
+        let token = shared.state.withLock { $0.hasCard(of: insertion) ? $0.token : nil }
         try token?.checkFormat(of: pin, as: kind)
     }
 
@@ -241,7 +225,7 @@ public final class TokenSlot: Sendable {
     public func takesTypedPIN(at insertion: TokenInsertion) -> Bool {
         let arrival = insertion.arrival ?? .now
         return shared.state.withLock { state in
-            guard state.insertion == insertion, let entry = state.token?.pinRules.entry else { return false }
+            guard state.hasCard(of: insertion), let entry = state.token?.pinRules.entry else { return false }
             return state.connection?.takes(entry, state.wait(since: arrival, unless: cancellation)) ?? false
         }
     }
@@ -261,17 +245,24 @@ public final class TokenSlot: Sendable {
 
     /// - Parameter isRepetition: whether the caller has had a card, so that an empty reader means a removed card.
     private func use<Result: ~Copyable & Sendable>(
-        of expected: TokenInsertion?, _ hold: CardHold, since arrival: ContinuousClock.Instant?,
-        isRepetition: Bool = false,
+        of expected: TokenInsertion?, allowsChanges: Bool = false, _ hold: CardHold,
+        since arrival: ContinuousClock.Instant?, isRepetition: Bool = false,
         _ body: (inout any Token, inout CardTransaction, TokenInsertion) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         let arrival = arrival ?? .now
         return try shared.state.withLock { (state) throws(TokenError) in
             if let givenUp = givenUp.withLock(\.self) { throw givenUp }
             let wait = state.wait(since: arrival, unless: cancellation)
+            if let expected {
+                guard state.hasCard(of: expected), allowsChanges || state.insertion == expected else {
+                    throw TokenSlot.exchanged
+                }
+            } else {
+                state.isLetGo = false
+            }
             let beginning = now()
             do throws(TokenError) {
-                let result = try use(&state, of: expected, hold, wait, body)
+                let result = try use(&state, hold, wait, body)
                 state.heldSince = nil
                 return result
             } catch {
@@ -288,11 +279,9 @@ public final class TokenSlot: Sendable {
     }
 
     private func use<Result: ~Copyable & Sendable>(
-        _ state: inout State, of expected: TokenInsertion?, _ hold: CardHold, _ wait: CardWait,
+        _ state: inout State, _ hold: CardHold, _ wait: CardWait,
         _ body: (inout any Token, inout CardTransaction, TokenInsertion) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
-        if let expected, state.connection == nil || state.insertion != expected { throw TokenSlot.exchanged }
-        if expected == nil { state.isLetGo = false }
         let endNotice = TokenSlot.noticeOfThread?(name)
         defer { endNotice?() }
         let connection = try connect(&state, wait)
@@ -328,6 +317,7 @@ public final class TokenSlot: Sendable {
         state.connection = connection
         state.users = [client]
         state.insertion = TokenInsertion(number: state.insertion.number + 1)
+        state.arrival = state.insertion
         return connection
     }
 
@@ -394,5 +384,6 @@ public final class TokenSlot: Sendable {
     }
 
     private static let exchanged = TokenError(
-        .card(.removed), "the card has been taken out since it was listed (put it back and ask again)")
+        .card(.removed),
+        "the card was taken out, or changed by another program, since it was listed (ask again once it is in)")
 }

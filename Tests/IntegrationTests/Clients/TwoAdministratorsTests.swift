@@ -121,11 +121,9 @@ private struct SharedDesk: Sendable {
 
     private func run(_ command: String...) { run(command) }
 
-    /// Runs a command again that was refused since the other program had changed the card meanwhile.
     private func run(_ command: [String], at location: SourceLocation = #_sourceLocation) {
         do {
-            var result = try start(command)
-            if result.description.contains("errSecDeviceReset") { result = try start(command) }
+            let result = try start(command)
             #expect(result.status == 0, "\(command.joined(separator: " ")): \(result)", sourceLocation: location)
         } catch {
             Issue.record(error, sourceLocation: location)
