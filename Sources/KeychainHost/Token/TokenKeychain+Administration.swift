@@ -15,7 +15,13 @@ extension TokenKeychain {
         let change = change.tokenChange(status)
         let outcome = try askingAdministrator(
             status, authority, needsPIN: change.needsPIN(status), at: insertion, authentication
-        ) { (administrator) throws(TokenError) in try slot.perform(change, by: administrator, at: insertion) }
+        ) { (administrator) throws(TokenError) in
+            let notice = change.newKey.map { kind, place in
+                NewKeyNotice(kind, in: place.rawValue, of: name, authentication.prompter)
+            }
+            defer { notice?.end() }
+            return try slot.perform(change, by: administrator, at: insertion)
+        }
         return CardChangeOutcome(outcome)
     }
 
@@ -110,6 +116,11 @@ extension TokenAdministrator.Key {
 }
 
 extension TokenChange {
+    /// The kind and the place of a key that the token is to make.
+    fileprivate var newKey: (KeyKind, TokenObjectID)? {
+        if case .generateKey(let place, let kind, _, _, _) = self { (kind, place) } else { nil }
+    }
+
     /// Whether the PIN is needed beside the management key.
     fileprivate func needsPIN(_ status: ManagementKeyStatus) -> Bool {
         switch self {
