@@ -29,7 +29,10 @@ struct AdministrationOptions: ParsableArguments {
             try SecretSource(source, alternative: prompter.alternative, isOpen: InheritedDescriptors.contains)
         }
         return try AdministeredCard(
-            session, AdministratorAnswers(prompter, managementKeySource: source), source == nil ? .found : .asked,
+            session,
+            AdministratorAnswers(
+                prompter, managementKeySource: source, asksForManagementKey: authentication.pinSource == nil),
+            source == nil ? .found : .asked,
             authentication.request(to: "administer the card"))
     }
 }
@@ -44,11 +47,14 @@ final class AdministratorAnswers: Prompter {
 
     private let person: any Prompter
     private let managementKeySource: SecretSource?
+    private let asksForManagementKey: Bool
     private let state = Mutex(State())
 
-    init(_ person: any Prompter, managementKeySource: SecretSource? = nil) {
+    /// - Parameter asksForManagementKey: whether the person is asked for the management key. A source of PINs has none.
+    init(_ person: any Prompter, managementKeySource: SecretSource? = nil, asksForManagementKey: Bool = true) {
         self.person = person
         self.managementKeySource = managementKeySource
+        self.asksForManagementKey = asksForManagementKey
     }
 
     /// Expects the values that cards are delivered with. SP 800-73 leaves them to makers: these are Yubico's, which others have too.
@@ -69,6 +75,12 @@ final class AdministratorAnswers: Prompter {
     func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
         if request.purpose == .managementKey, let managementKeySource { return try managementKeySource.ask(request) }
         if request.failure == nil, let known = known(request.purpose) { return known }
+        guard asksForManagementKey || request.purpose != .managementKey else {
+            throw KeychainError(
+                .interactionNotAllowed,
+                "the management key of '\(request.subject)' is needed, which the card does not keep under its PIN",
+                remedy: "give it with --management-key-source")
+        }
         // Where a setup was interrupted after the new PIN, a source has that in the line before the new PUK.
         if request.purpose == .newUnblockingKey, known(.pin) == nil {
             _ = try ask(PromptRequest(.pin, subject: request.subject, use: "set up the card"))
