@@ -41,15 +41,28 @@ extension Card {
         static let configuration = CommandConfiguration(
             commandName: "import", abstract: "Put a private key, and its certificate, into a card.",
             discussion: """
-                The key is in a file: PEM or DER of PKCS#8, PKCS#1, SEC 1 or OpenSSH, encrypted or not. Certificates in the same PEM \
-                file come along.
+                The key is in a file: PEM or DER of PKCS#8, PKCS#1, SEC 1 or OpenSSH, or PKCS#12, encrypted or not. Certificates in the \
+                same file come along. With -c it is in a keychain, which keeps it.
                 """)
 
         @Argument(help: "The slot, such as 9D.")
         var slot: SlotArgument
 
         @Argument(help: "The file with the key; - for standard input.", completion: .file())
-        var file: String
+        var file: String?
+
+        @Option(
+            name: .letter("c"),
+            help: ArgumentHelp(
+                "Take the key of a keychain whose label, or whose certificate's common name, contains this.",
+                valueName: "name"))
+        var name: String?
+
+        @Option(
+            name: .letter("k"),
+            help: ArgumentHelp("The keychain with it, instead of all keychains.", valueName: "keychain"),
+            completion: Completions.keychains)
+        var keychain: String?
 
         @OptionGroup var key: NewKeyOptions
         @OptionGroup var output: OutputOptions
@@ -61,15 +74,19 @@ extension Card {
             let hasCertificate: Bool
         }
 
+        func validate() throws {
+            guard (file == nil) != (name == nil) else { throw ValidationError("give either the file or -c") }
+            guard keychain == nil || name != nil else { throw ValidationError("-k is for -c") }
+        }
+
         func run() throws {
             let card = try administration.card()
-            let input = try Input(file)
-            var bytes = try input.whole(limit: ImportRequest.maximumLength)
-            var request = ImportRequest(SharedSecret(Secret(consuming: &bytes)), named: input.name)
+            let (content, source) = try content(card)
+            var request = ImportRequest(content, named: source)
             (request.passphrase, request.refusesSeveralKeys) = (.asked, true)
             let found = try card.host.importFile(request, administration.authentication.request).content
             guard case .objects(let certificates, _, let keys) = found, let key = keys.first else {
-                throw KeychainError(.itemNotFound, "there is no private key in '\(DisplayText.line(input.name))'")
+                throw KeychainError(.itemNotFound, "there is no private key in '\(DisplayText.line(source))'")
             }
             let publicKey = try card.newKey(
                 .importKey(slot: slot.name, key, self.key.policies, replacing: self.key.replacement.replacing))
@@ -82,6 +99,44 @@ extension Card {
             }
             let what = certificate == nil ? "The key is" : "The key and its certificate are"
             StandardOutput.line("\(what) in slot \(slot.name).")
+        }
+
+        /// The content of the file, or the key and certificate of a keychain in the form of one, and the name of either.
+        private func content(_ card: AdministeredCard) throws -> (content: SharedSecret, source: String) {
+            guard let name else {
+                let input = try Input(file ?? "-")
+                var bytes = try input.whole(limit: ImportRequest.maximumLength)
+                return (SharedSecret(Secret(consuming: &bytes)), input.name)
+            }
+            var request = ExportRequest(try objects(named: name), as: .pemSequence)
+            request.subject = "the key for the card"
+            return (try card.host.exportFile(request, administration.authentication.request), name)
+        }
+
+        /// The only private key in a file that a name is for, and its certificate.
+        private func objects(named name: String) throws -> [ExportRequest.Object] {
+            let session = try CommandKeychains(administration.cards, keychains: keychain.map { [$0] } ?? [])
+            let identities = try session.reporting(
+                session.identities(matching: Query.all(.identity, commonName: name))
+            ).filter { !$0.key.isOnToken }
+            let keys = try session.reporting(session.items(matching: Query(.key, limit: .all))).filter { key in
+                key.isPrivateKey && !key.isOnToken && !identities.contains { $0.key.reference == key.reference }
+                    && key.label?.lowercased().contains(name.lowercased()) == true
+            }
+            guard identities.count + keys.count <= 1 else {
+                throw CommandError(
+                    "several keys match '\(DisplayText.line(name))'",
+                    advice: "give more of the name, or the keychain with -k")
+            }
+            if let identity = identities.first {
+                return [
+                    .certificate(try identity.parsedCertificate()), .privateKey(try Export.key(identity.key)),
+                ]
+            }
+            guard let key = keys.first else {
+                throw KeychainError(.itemNotFound, "no private key in a keychain matches '\(DisplayText.line(name))'")
+            }
+            return [.privateKey(try Export.key(key))]
         }
     }
 

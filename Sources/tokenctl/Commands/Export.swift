@@ -269,7 +269,7 @@ struct Export: ParsableCommand {
 
 extension Export {
     /// - Throws: `errSecDataNotAvailable` for a private key that cannot be exported.
-    private static func key(_ item: Item) throws(KeychainError) -> KeyRequest.Key {
+    static func key(_ item: Item) throws(KeychainError) -> KeyRequest.Key {
         guard let reason = reasonToStay(item) else { return .item(item.reference) }
         throw KeychainError(.dataNotAvailable, "the key '\(item.objectName)' \(reason)")
     }
@@ -283,7 +283,7 @@ extension Export {
 
 extension Identity {
     /// - Throws: why its certificate cannot be read.
-    fileprivate func parsedCertificate() throws -> Certificate {
+    func parsedCertificate() throws -> Certificate {
         try certificate.certificate ?? Certificate(der: certificate.der ?? [])
     }
 }
