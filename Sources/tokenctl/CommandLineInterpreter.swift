@@ -53,7 +53,7 @@ struct CommandLineInterpreter {
 
     private static func status(of arguments: [String]) -> Int32 {
         do {
-            let arguments = try CommandName.completed(arguments)
+            let arguments = try CommandName.completed(arguments.isEmpty ? [Status.name] : arguments)
             if let note = MissingCommand.note(arguments) {
                 Warnings.show(note)
                 return 0

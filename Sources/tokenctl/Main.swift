@@ -101,7 +101,9 @@ struct Tokenctl: ParsableCommand {
                     CreateKeypair.self, CreateCSR.self, Sign.self, Verify.self, Encrypt.self, Decrypt.self,
                     VerifyCert.self,
                 ]),
-            CommandGroup(name: "Help", subcommands: [Doctor.self, Host.self, Access.self, SSH.self, ErrorText.self]),
+            CommandGroup(
+                name: "Help",
+                subcommands: [Status.self, Doctor.self, Host.self, Access.self, SSH.self, ErrorText.self]),
             CommandGroup(name: "Testing", subcommands: [VirtualCardCommand.self]),
         ])
 

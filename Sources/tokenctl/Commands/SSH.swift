@@ -22,6 +22,16 @@ struct SSH: ParsableCommand {
     /// The line by which a shell has its programs use the agent.
     private static let line = "export \(variable)=\"$XDG_RUNTIME_DIR/tokenkit/ssh.sock\""
 
+    /// Whether the programs of this shell use the agent.
+    static var isChosen: Bool {
+        get throws { try chosen == HostSocket.path(in: HostSession().runtime, .agent) }
+    }
+
+    /// The socket of the agent that the programs of this shell use; nil for none.
+    private static var chosen: String? {
+        Environment.variable(variable).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
     // MARK: Status
 
     struct Status: ParsableCommand {
@@ -43,7 +53,7 @@ struct SSH: ParsableCommand {
             let session = try HostSession()
             let path = HostSocket.path(in: session.runtime, .agent)
             let listener = HostSocket.listener(in: session.runtime, .agent)
-            let chosen = Environment.variable(SSH.variable).flatMap { $0.isEmpty ? nil : $0 }
+            let chosen = SSH.chosen
             guard !output.json else {
                 return try Listing.showJSON(
                     State(

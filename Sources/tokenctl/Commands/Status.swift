@@ -1,0 +1,150 @@
+internal import ArgumentParser
+internal import HostAPI
+internal import HostConnection
+internal import KeychainModel
+internal import Platform
+
+struct Status: ParsableCommand {
+    static let name = "status"
+    static let configuration = CommandConfiguration(
+        commandName: name,
+        abstract: "Show the cards, the keychains and the host of this session, and what to do next.",
+        discussion: "So does tokenctl without a command.")
+
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let gaps = Gaps()
+        let session = try CommandKeychains(HostAccess(), gaps)
+        let state = try SessionState(session)
+        guard !output.json else { return try Listing.showJSON(state) }
+        Listing.show(state.facts)
+    }
+}
+
+/// What a session has: its cards, its keychains, its host, and the next steps of whoever uses it.
+private struct SessionState: Encodable {
+    struct Card: Encodable {
+        let name: String
+        let reader: String
+        /// Whether its PIN counts for the programs of the session; nil where the host does not tell.
+        let isUnlocked: Bool?
+        /// The secrets that are still the factory's.
+        let factorySecrets: [String]
+        /// The number of its keys that have a certificate.
+        let identities: Int
+    }
+
+    struct File: Encodable {
+        let name: String
+        let location: String
+        let isUnlocked: Bool
+        let isDefault: Bool
+        /// The reason why it cannot be used.
+        let reason: String?
+    }
+
+    /// A command, and what it is for.
+    struct Step: Encodable {
+        let command: String
+        let purpose: String
+
+        var line: String {
+            "\(command)\(String(repeating: " ", count: max(2, Step.width - command.count)))\(purpose)"
+        }
+
+        private static let width = 28
+    }
+
+    let cards: [Card]
+    let keychains: [File]
+    let host: Host.State
+    /// Whether the programs of this shell use the host as their SSH agent.
+    let isAgentChosen: Bool
+    /// What could not be read.
+    let missing: [String]
+    private(set) var next: [Step] = []
+
+    /// The cards, and the keychains, that are named each. All lists have the others.
+    private static let shown = 2
+
+    init(_ session: CommandKeychains) throws {
+        let (tokens, files) = (try session.foundTokens(), try session.foundFiles())
+        let process = try HostSession()
+        let status = try? HostConnection.connect().hostStatus(.silent)
+        host = Host.State(process, process.listener, status)
+        // Where nothing can be searched, what is missing says why.
+        let identities = (try? session.identities(matching: Query(.identity, limit: .all)).found) ?? []
+        cards = tokens.found.map { card in
+            Card(
+                name: card.name, reader: card.location,
+                isUnlocked: status.map { $0.readersWithPIN.contains(card.location) },
+                factorySecrets: card.token?.module == nil ? session.host.factorySecrets(of: card.identifier).names : [],
+                identities: identities.count { $0.key.keychain == card.identifier })
+        }
+        let choice = try session.host.keychainChoice(in: nil, .silent)
+        keychains = files.found.map { file in
+            File(
+                name: file.name, location: file.location, isUnlocked: file.status.contains(.unlocked),
+                isDefault: file.location == choice.defaultKeychain, reason: file.damage?.reason)
+        }
+        isAgentChosen = try SSH.isChosen
+        missing = (tokens.missing + files.missing).map(\.text)
+        next = steps
+    }
+
+    /// The state for people, in ten lines at most.
+    var facts: [CardFact] {
+        let cards = cards.map { card in
+            let unlocked = card.isUnlocked == true ? ", its PIN counts for this session" : ""
+            let danger =
+                card.factorySecrets.isEmpty ? "" : ", with the factory's \(card.factorySecrets.joined(separator: ", "))"
+            return "\(card.name)\(unlocked)\(danger)"
+        }
+        let keychains = keychains.map { keychain in
+            let state = keychain.reason ?? (keychain.isUnlocked ? "unlocked" : "locked")
+            return "\(keychain.name), \(state)\(keychain.isDefault ? ", gets new items" : "")"
+        }
+        return SessionState.facts("Card", cards, missing.isEmpty ? "none is in a reader" : "none can be read")
+            + SessionState.facts("Keychain", keychains, "none yet")
+            + missing.prefix(SessionState.shown).map { CardFact("Missing", $0) }
+            + [CardFact("Host", hostState)] + next.map { CardFact("Next", $0.line) }
+    }
+
+    private static func facts(_ name: String, _ values: [String], _ absence: String) -> [CardFact] {
+        guard !values.isEmpty else { return [CardFact(name, absence)] }
+        let more = values.count - shown
+        return values.prefix(shown).enumerated().map { index, value in
+            CardFact(name, more > 0 && index == shown - 1 ? "\(value), and \(more) more" : value)
+        }
+    }
+
+    private var hostState: String {
+        guard host.isServed else { return "none yet: the first program that needs one starts it" }
+        switch host.clients?.count {
+        case nil: return "serves this session"
+        case 0?: return "serves this session, and no other program uses it"
+        case 1?: return "serves this session, and 1 other program uses it"
+        case let count?: return "serves this session, and \(count) other programs use it"
+        }
+    }
+
+    private var steps: [Step] {
+        var steps: [Step] = []
+        if !missing.isEmpty {
+            steps.append(Step(command: "tokenctl doctor", purpose: "say what is missing, and how to mend it"))
+        }
+        if cards.contains(where: { $0.identities == 0 }) {
+            steps.append(Step(command: "tokenctl card setup", purpose: "make keys and a PIN on the new card"))
+        } else if !cards.isEmpty {
+            steps.append(Step(command: "tokenctl find-identity -v", purpose: "see the certificates and their keys"))
+        }
+        if keychains.isEmpty {
+            steps.append(Step(command: "tokenctl create-keychain", purpose: "make a keychain for passwords and keys"))
+        }
+        if cards.contains(where: { $0.identities > 0 }), !isAgentChosen {
+            steps.append(Step(command: "tokenctl ssh enable", purpose: "let ssh and git use the keys"))
+        }
+        return Array(steps.prefix(2)) + [Step(command: "tokenctl help", purpose: "see all commands")]
+    }
+}
