@@ -93,7 +93,8 @@ struct Tokenctl: ParsableCommand {
                     FindCertificate.self, FindIdentity.self, FindKey.self, AddCertificates.self,
                     DeleteCertificate.self, DeleteIdentity.self, AddGenericPassword.self, FindGenericPassword.self,
                     DeleteGenericPassword.self, AddInternetPassword.self, FindInternetPassword.self,
-                    DeleteInternetPassword.self, ItemCommand.self, Explain.self, Import.self, Export.self,
+                    DeleteInternetPassword.self, ListPasswords.self, ItemCommand.self, Explain.self, Import.self,
+                    Export.self,
                 ]),
             CommandGroup(
                 name: "Keys",

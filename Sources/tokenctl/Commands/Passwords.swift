@@ -29,6 +29,9 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
     @Option(name: .letter("X"), help: ArgumentHelp("The password in hexadecimal digits.", valueName: "digits"))
     var hexPassword: String?
 
+    @Flag(help: "Make a random password, which 'tokenctl passwords' shows or copies.")
+    var generate = false
+
     @Flag(
         name: .customShort("U"),
         help: "Update the password if there is one already: the same, or the only one that has what is given.")
@@ -46,8 +49,9 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
         guard item.attributes[.account] != nil || item.attributes[Kind.subject] != nil else {
             throw ValidationError("an account (-a) or a \(Kind.subjectNoun) (-s) is needed to find it again")
         }
-        guard password == nil || hexPassword == nil else {
-            throw ValidationError("give the password either as text (-w) or in digits (-X)")
+        guard [password != nil, hexPassword != nil, generate].count(where: \.self) < 2 else {
+            throw ValidationError(
+                "give the password either as text (-w) or in digits (-X), or have it made (--generate)")
         }
     }
 
@@ -105,6 +109,7 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
     }
 
     private func readSecret(_ prompter: any Prompter) throws -> Secret {
+        if generate { return try GeneratedPassword.make() }
         if let hexPassword {
             guard var bytes = Hex.decode(hexPassword) else {
                 throw CommandError("the password of -X is not in hexadecimal digits")

@@ -1,0 +1,105 @@
+internal import Glibc
+internal import Platform
+internal import SecureBytes
+
+/// A program of this system that does a part of a command's work: it is sent text, and may answer.
+struct HelperProgram {
+    let name: String
+    private let path: String
+
+    /// Nil where there is no such program in `PATH`.
+    init?(_ name: String) {
+        guard !Environment.isUntrusted, let path = Environment.program(name) else { return nil }
+        (self.name, self.path) = (name, path)
+    }
+
+    /// Runs the program at the terminal, and waits for its end.
+    ///
+    /// - Returns: its status, and up to `limit` bytes of its standard output.
+    func run(_ arguments: [String], sending text: String, limit: Int) throws -> (status: Int32, output: [UInt8]) {
+        let (input, output) = (try Pipe(), try Pipe())
+        let process = try start(
+            arguments, [.descriptor(input.reading), .descriptor(output.writing), .descriptor(STDERR_FILENO)])
+        input.closeReading()
+        output.closeWriting()
+        // A program that wants no more has closed its side.
+        try? Descriptor.write(text, to: input.writing)
+        input.closeWriting()
+        let bytes = try Descriptor.read(output.reading, limit: limit)
+        return (HelperProgram.status(of: process, 0) ?? 0, bytes)
+    }
+
+    /// Starts the program beside the terminal's, sends it a secret, and lets it run.
+    ///
+    /// - Parameter start: the time within which the program ends where it cannot do its work.
+    /// - Throws: ``CommandError`` where it ends with an error within that time.
+    func leave(_ arguments: [String], with secret: borrowing Secret, toStartWithin start: Duration) throws {
+        let input = try Pipe()
+        let process = try self.start(arguments, [.descriptor(input.reading), .nothing, .nothing], .ownSession)
+        input.closeReading()
+        try? Descriptor.write(secret.bytes, to: input.writing)
+        input.closeWriting()
+        let deadline = ContinuousClock.now + start
+        while ContinuousClock.now < deadline {
+            if let status = HelperProgram.status(of: process, WNOHANG) {
+                guard status == 0 else { throw CommandError("\(name) ended with \(status)") }
+                return
+            }
+            usleep(10_000)
+        }
+    }
+
+    private func start(
+        _ arguments: [String], _ streams: [ChildProgram.Stream], _ belonging: ChildProgram.Belonging = .sameGroup
+    ) throws -> pid_t {
+        let program = ChildProgram(
+            path: path, arguments: [name] + arguments, environment: Environment.all, streams: streams,
+            belonging: belonging)
+        do throws(SystemError) { return try program.start() } catch {
+            throw CommandError("cannot start \(name)", error.reason)
+        }
+    }
+
+    /// - Returns: nil for a program that still runs.
+    private static func status(of process: pid_t, _ options: Int32) -> Int32? {
+        var status: Int32 = 0
+        while true {
+            let result = unsafe waitpid(process, &status, options)
+            if result < 0 && errno == EINTR { continue }
+            guard result == process else { return result == 0 ? nil : 0 }
+            // WEXITSTATUS, or 128 and the signal as shells have it.
+            return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
+        }
+    }
+
+    /// A pipe, both of whose ends are above the standard streams.
+    private final class Pipe {
+        private(set) var reading: Int32 = -1
+        private(set) var writing: Int32 = -1
+
+        init() throws {
+            var ends: [Int32] = [-1, -1]
+            guard unsafe pipe(&ends) == 0 else {
+                throw CommandError("no pipe could be made", SystemError().reason)
+            }
+            reading = Descriptor.moved(ends[0], to: STDERR_FILENO + 1)
+            writing = Descriptor.moved(ends[1], to: STDERR_FILENO + 1)
+            guard reading >= 0, writing >= 0 else { throw CommandError("no pipe could be made", SystemError().reason) }
+        }
+
+        deinit {
+            closeReading()
+            closeWriting()
+        }
+
+        func closeReading() {
+            if reading >= 0 { close(reading) }
+            reading = -1
+        }
+
+        func closeWriting() {
+            if writing >= 0 { close(writing) }
+            writing = -1
+        }
+    }
+}
