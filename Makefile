@@ -2,6 +2,7 @@
 # make demo       the main job from start to end on a virtual card; CARD=yes reads a real one
 # make test       every test, none of which can be skipped, the demo, and what make install would install
 # make install    into PREFIX (/usr/local), below DESTDIR for packagers; make uninstall takes it away
+# make packages   Debian's packages, in dist
 # make bench      commands, bytes and time, beside OpenSC, yubico-piv-tool and sqlite3
 # make lint       swift-format and the rules of this repository
 # make format     lets swift-format rewrite what it can
@@ -14,7 +15,13 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 
 PREFIX ?= /usr/local
+# Distributions have libraries in folders of their own, and PKCS#11 modules in another one.
+LIBDIR ?= $(PREFIX)/lib
+MODULEDIR ?= $(LIBDIR)
 DESTDIR ?=
+# A package's build leaves the symbols to debhelper (STRIP=true), and installs nothing on the machine (PREREQUISITES=true).
+STRIP ?= strip
+PREREQUISITES ?= Scripts/prerequisites
 CARD ?=
 FUZZ_SECONDS ?= 600
 # Which tests run under a sanitizer: all.
@@ -24,11 +31,18 @@ tokenctl := .build/release/tokenctl
 consumers := IntegrationTests\.(BrokenHost|Browser|ClientCertificate|Engine|FalseHost|Flood|Git|GnuTLS|HeldCard|HostDeath|HostProgram|HostileClient|IdleProgram|Java|Kerberos|KeyGeneration|Log|Module|ModuleFile|ModuleProcess|NSS|Nginx|OpenSSH|P11Kit|PAM|PINPadModule|PKCS11Tool|Python|RemoteModule|Restart|ReturnValue|SSSD|SecretKeyModule|SharedHost|SigningProgram|Stunnel|URI|WireVersion)Tests
 # What is installed has libstdc++ in it, since loading it takes a third of the time that loading the module does, and needs no
 # folder to look for libraries in. The linker takes the first libstdc++ that it finds.
-release := swift build -c release --disable-local-rpath -Xcc '-DTOKENKIT_HOST="$(PREFIX)/libexec/tokenkitd"' \
+# CPPFLAGS, CFLAGS and LDFLAGS are for compilers of C and their linker: SwiftPM takes each word of them after an option.
+comma := ,
+flags = $(addprefix -Xcc ,$(CPPFLAGS) $(CFLAGS)) $(SWIFTFLAGS) \
+    $(addprefix -Xlinker ,$(subst $(comma), ,$(patsubst -Wl$(comma)%,%,$(filter -Wl$(comma)%,$(LDFLAGS)))))
+release = swift build -c release --disable-local-rpath -Xcc '-DTOKENKIT_HOST="$(PREFIX)/libexec/tokenkitd"' $(flags) \
     -Xlinker -L$(CURDIR)/.build/static --product
+# The time of a file that names the day of its making.
+date = $(if $(SOURCE_DATE_EPOCH),--date=@$(SOURCE_DATE_EPOCH),--reference=CHANGELOG.md)
+install = PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' MODULEDIR='$(MODULEDIR)' DESTDIR='$(DESTDIR)' Scripts/install
 sources := Package.swift $(shell find Sources -name '*.swift' -o -name '*.[ch]')
 
-.PHONY: all demo test install uninstall bench lint format reference sanitize sanitize-address sanitize-thread sanitize-quick fuzz clean
+.PHONY: all demo test install uninstall packages bench lint format reference sanitize sanitize-address sanitize-thread sanitize-quick fuzz clean
 
 all: .build/install/tokenctl .build/install/tokenkitd .build/install/libtokenkit-keychain.so.1 .build/install/libtokenkit-pkcs11.so
 
@@ -37,67 +51,75 @@ all: .build/install/tokenctl .build/install/tokenkitd .build/install/libtokenkit
 	ln -sf "$$(clang -print-file-name=$(@F))" $@
 
 $(tokenctl): $(sources) | .build/static/libstdc++.a
-	Scripts/prerequisites build
+	$(PREREQUISITES) build
 	$(release) tokenctl --static-swift-stdlib
 
 demo: $(tokenctl)
-	Scripts/prerequisites demo
+	$(PREREQUISITES) demo
 	CARD='$(CARD)' Scripts/demo $(tokenctl)
 
 test:
-	Scripts/prerequisites build test
+	$(PREREQUISITES) build test
 	$(MAKE) --no-print-directory all
 	swift build --build-tests
 	Scripts/test-install
 	CARD= Scripts/demo $(tokenctl)
 
 install: all
-	PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' Scripts/install
+	$(install)
 
 uninstall:
-	PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' Scripts/install --remove
+	$(install) --remove
+
+packages:
+	$(PREREQUISITES) build packages
+	Scripts/packages
 
 # What is installed is made here, so that make install needs no toolchain once make has run.
 .build/install/tokenctl: $(tokenctl) CHANGELOG.md Documentation/tokenctl.mdoc
 	mkdir -p $(@D)
 	for shell in bash zsh fish; do $< --generate-completion-script "$$shell" >$(@D)/tokenctl."$$shell"; done
 	swift build --product generate-manual
-	.build/debug/generate-manual $< --output-directory $(@D) --date "$$(date -u -r CHANGELOG.md +%F)"
+	.build/debug/generate-manual $< --output-directory $(@D) --date "$$(date -u $(date) +%F)"
 	sed -i -e 's/^$$/.Pp/' -e '/^.Sh "EXIT STATUS"/,$$d' $(@D)/tokenctl.1 # as mdoc(7) has paragraphs
 	sed -i -e '/^What people come for:/a .Bd -literal -compact' -e '/^  bind-keychain /a .Ed' $(@D)/tokenctl.1 # and lists
 	cat Documentation/tokenctl.mdoc >>$(@D)/tokenctl.1
-	strip -o $@ $<
+	cp $< $@
+	$(STRIP) $@
 
 .build/install/libtokenkit-keychain.so.1: $(sources)
-	Scripts/prerequisites build
+	$(PREREQUISITES) build
 	$(release) tokenkit-keychain
 	rm -f .build/release/libtokenkit-keychain-static.a # which would keep the objects of sources that are gone
 	$(release) tokenkit-keychain-static
 	mkdir -p $(@D)
 	Scripts/static-library .build/release/libtokenkit-keychain-static.a $(@D)/libtokenkit-keychain.a
-	strip --strip-unneeded -o $@ .build/release/libtokenkit-keychain.so
+	cp .build/release/libtokenkit-keychain.so $@
+	$(STRIP) --strip-unneeded $@
 
 .build/install/tokenkitd: $(sources) | .build/static/libstdc++.a
-	Scripts/prerequisites build
+	$(PREREQUISITES) build
 	$(release) tokenkitd --static-swift-stdlib
 	mkdir -p $(@D)
-	strip -o $@ .build/release/tokenkitd
+	cp .build/release/tokenkitd $@
+	$(STRIP) $@
 
 .build/install/libtokenkit-pkcs11.so: $(sources)
-	Scripts/prerequisites build
+	$(PREREQUISITES) build
 	$(release) tokenkit-pkcs11
 	mkdir -p $(@D)
-	strip --strip-unneeded -o $@ .build/release/libtokenkit-pkcs11.so
+	cp .build/release/libtokenkit-pkcs11.so $@
+	$(STRIP) --strip-unneeded $@
 
 bench: $(tokenctl) .build/install/tokenkitd .build/install/libtokenkit-pkcs11.so
-	Scripts/prerequisites bench
+	$(PREREQUISITES) bench
 	Scripts/bench $(tokenctl) .build/install/libtokenkit-pkcs11.so
 	Scripts/bench-host $(tokenctl) .build/install/libtokenkit-pkcs11.so
 	Scripts/bench-programs $(tokenctl) .build/install/libtokenkit-pkcs11.so
 	Scripts/bench-keychain $(tokenctl)
 
 lint:
-	Scripts/prerequisites lint
+	$(PREREQUISITES) lint
 	Scripts/lint
 
 format:
@@ -114,7 +136,7 @@ sanitize: sanitize-address sanitize-thread
 # sanitizer from him: leaks were looked for, and that cannot be done there.
 unsanitized := $(consumers)|CLibraryFileTests|CProcessTests|KeyInMemoryTests|MisbehavingModuleTests|/aProgramWithMoreRights|/aProgramOfAnotherUserRefuses
 sanitize-address:
-	Scripts/prerequisites build test
+	$(PREREQUISITES) build test
 	swift build --build-tests --sanitize=address --scratch-path .build-address
 	ASAN_OPTIONS=detect_leaks=0 swift test --skip-build --sanitize=address --scratch-path .build-address \
 	    --filter '$(SUITES)' --skip '$(unsanitized)'
@@ -125,7 +147,7 @@ sanitize-address:
 # threads are the host's.
 threadless := ^(Fuzz|KeychainModel|SystemCrypto|Tokenctl|Wire)Tests\.
 sanitize-thread:
-	Scripts/prerequisites build test
+	$(PREREQUISITES) build test
 	mkdir -p .build-thread
 	clang -shared -fPIC -O1 -Wall -Wextra -Werror -o .build-thread/mutex.so Tests/Sanitizers/mutex.c
 	swift build --build-tests --sanitize=thread --scratch-path .build-thread
@@ -140,7 +162,7 @@ sanitize-quick: SUITES := ^(Fuzz|HostServer|KeychainStore|PIVDriver|Platform|Sec
 sanitize-quick: sanitize-address
 
 fuzz: $(tokenctl) .build/install/tokenkitd
-	Scripts/prerequisites build fuzz
+	$(PREREQUISITES) build fuzz
 	Scripts/fuzz '$(FUZZ_SECONDS)'
 
 clean:

@@ -10,7 +10,7 @@ import Testing
     @Test func readsTheFileThatIsInstalled() throws {
         let card = try ConsumerCard(["9A": .ecP256])
         let installed = try Repository.text("Sources/PKCS11Module/tokenkit.module")
-        let file = installed.replacing("@PREFIX@/lib/libtokenkit-pkcs11.so", with: ConsumerCard.module)
+        let file = installed.replacing("@MODULE@", with: ConsumerCard.module)
         let listing = try card.succeed(configured(card, file, ["p11-kit", "list-modules"]))
         #expect(listing.contains("token: \(ConsumerCard.label)"))
         #expect(listing.contains("serial-number: 7654321"))
