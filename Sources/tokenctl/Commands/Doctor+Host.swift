@@ -60,7 +60,7 @@ extension DoctorSystem {
             return [
                 Finding(
                     state: "missing", subject: "host", finding: "\(HostProgram.path) is not there",
-                    remedy: "sudo make install")
+                    remedy: HostProgram.installation(of: HostProgram.name))
             ]
         }
         let session = try? HostSession()

@@ -76,8 +76,13 @@ struct DoctorSystem {
 
     private static let name = "libtokenkit-pkcs11.so"
 
-    /// The module's path in this program's installation, as `make install` lays it out.
-    var installedModule: String { HostProgram.folderOfInstallation + "/lib/\(DoctorSystem.name)" }
+    /// The module's path in this program's installation: as `make install` lays it out, or as Debian's package does, which has a folder for
+    /// each architecture.
+    var installedModule: String {
+        let library = HostProgram.folderOfInstallation + "/lib"
+        let packaged = names(in: library).map { "\(library)/\($0)/pkcs11/\(DoctorSystem.name)" }
+        return packaged.first(where: exists) ?? "\(library)/\(DoctorSystem.name)"
+    }
 
     // MARK: Cards
 
@@ -125,7 +130,9 @@ struct DoctorSystem {
             return [Finding(state: "ok", subject: "module", finding: path)]
         }
         return [
-            Finding(state: "missing", subject: "module", finding: "\(path) \(defect)", remedy: "sudo make install")
+            Finding(
+                state: "missing", subject: "module", finding: "\(path) \(defect)",
+                remedy: HostProgram.installation(of: "libtokenkit-pkcs11"))
         ]
     }
 
@@ -153,8 +160,9 @@ struct DoctorSystem {
             return [
                 Finding(
                     state: "missing", subject: "p11-kit", finding: "no file tells it of the module",
-                    remedy:
-                        "sudo mkdir -p /etc/pkcs11/modules && \(write) /etc/pkcs11/modules/tokenkit.module"
+                    remedy: HostProgram.isPackaged && !exists(module)
+                        ? HostProgram.installation(of: "libtokenkit-pkcs11")
+                        : "sudo mkdir -p /etc/pkcs11/modules && \(write) /etc/pkcs11/modules/tokenkit.module"
                 )
             ]
         }

@@ -112,6 +112,16 @@ enum HostProgram {
         "/" + Executable.path(of: getpid()).split(separator: "/").dropLast(2).joined(separator: "/")
     }
 
+    /// Whether this program is from a package of the distribution, which alone installs below `/usr`.
+    static var isPackaged: Bool { folderOfInstallation == "/usr" }
+
+    /// The command that installs what is missing of this program's installation.
+    ///
+    /// - Parameter package: the package of Debian that has it.
+    static func installation(of package: String) -> String {
+        isPackaged ? "sudo apt-get install \(package)" : "sudo make install"
+    }
+
     /// The path of the installed host, or else of the one that was built beside this program.
     static var path: String {
         let installed = folderOfInstallation + "/libexec/\(name)"
