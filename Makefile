@@ -2,7 +2,7 @@
 # make demo       the main job from start to end on a virtual card; CARD=yes reads a real one
 # make test       every test, none of which can be skipped, the demo, and what make install would install
 # make install    into PREFIX (/usr/local), below DESTDIR for packagers; make uninstall takes it away
-# make packages   Debian's packages, in dist
+# make packages   Debian's packages, in dist; make test-packages tries them in a Debian of their own, as root
 # make bench      commands, bytes and time, beside OpenSC, yubico-piv-tool and sqlite3
 # make lint       swift-format and the rules of this repository
 # make format     lets swift-format rewrite what it can
@@ -42,7 +42,7 @@ date = $(if $(SOURCE_DATE_EPOCH),--date=@$(SOURCE_DATE_EPOCH),--reference=CHANGE
 install = PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' MODULEDIR='$(MODULEDIR)' DESTDIR='$(DESTDIR)' Scripts/install
 sources := Package.swift $(shell find Sources -name '*.swift' -o -name '*.[ch]')
 
-.PHONY: all demo test install uninstall packages bench lint format reference sanitize sanitize-address sanitize-thread sanitize-quick fuzz clean
+.PHONY: all demo test install uninstall packages test-packages bench lint format reference sanitize sanitize-address sanitize-thread sanitize-quick fuzz clean
 
 all: .build/install/tokenctl .build/install/tokenkitd .build/install/libtokenkit-keychain.so.1 .build/install/libtokenkit-pkcs11.so
 
@@ -74,6 +74,10 @@ uninstall:
 packages:
 	$(PREREQUISITES) build packages
 	Scripts/packages
+
+test-packages:
+	$(PREREQUISITES) test-packages
+	Scripts/test-packages
 
 # What is installed is made here, so that make install needs no toolchain once make has run.
 .build/install/tokenctl: $(tokenctl) CHANGELOG.md Documentation/tokenctl.mdoc
