@@ -24,7 +24,10 @@ import Testing
         #expect(readme.contains("| \(build): headers of libraries"))
         #expect(readme.contains("| those, and \(count(["build", "demo"]) - build) more"))
         #expect(readme.contains("| \(count(["build", "test"])) in all;"))
+        let packages = count(["build", "packages"]) - build
+        #expect(readme.contains("| those of `make`, and \(packages) more: debhelper"))
         let counts = "\(build) to build, \(demo) for the demo, \(count(["test"])) for the tests"
+        #expect(try Repository.text("CONTRIBUTING.md").contains("those to build and \(packages) more"))
         #expect(try Repository.text("CONTRIBUTING.md").contains(counts))
     }
 
