@@ -27,7 +27,7 @@ struct BlockedPINs: Sendable {
         guard file >= 0 else { return }
         defer { close(file) }
         guard let length = Self.length(of: file) else { return }
-        if length > Self.limit { ftruncate(file, 0) }
+        if length > Self.limit { _ = ftruncate(file, 0) }
         let line = Array("\(getpid()) \(String(reader.map { $0.isNewline ? " " : $0 }))\n".utf8)
         _ = unsafe write(file, line, line.count)
     }
