@@ -83,6 +83,7 @@ test-packages:
 .build/install/tokenctl: $(tokenctl) CHANGELOG.md Documentation/tokenctl.mdoc
 	mkdir -p $(@D)
 	for shell in bash zsh fish; do $< --generate-completion-script "$$shell" >$(@D)/tokenctl."$$shell"; done
+	sed -i '1{/^#!/d}' $(@D)/tokenctl.bash # which is not run as a program
 	swift build --product generate-manual
 	.build/debug/generate-manual $< --output-directory $(@D) --date "$$(date -u $(date) +%F)"
 	sed -i -e 's/^$$/.Pp/' -e '/^.Sh "EXIT STATUS"/,$$d' $(@D)/tokenctl.1 # as mdoc(7) has paragraphs
