@@ -2,7 +2,7 @@
 # make demo       the main job from start to end on a virtual card; CARD=yes reads a real one
 # make test       every test, none of which can be skipped, the demo, and what make install would install
 # make install    into PREFIX (/usr/local), below DESTDIR for packagers; make uninstall takes it away
-# make packages   Debian's packages, in dist; make test-packages tries them in a Debian of their own, as root
+# make packages   Debian's packages, in dist; make test-packages tries them in a Debian of their own, as root by sudo
 # make bench      commands, bytes and time, beside OpenSC, yubico-piv-tool and sqlite3
 # make lint       swift-format and the rules of this repository
 # make format     lets swift-format rewrite what it can
