@@ -2,7 +2,9 @@
 # make demo       the main job from start to end on a virtual card; CARD=yes reads a real one
 # make test       every test, none of which can be skipped, the demo, and what make install would install
 # make install    into PREFIX (/usr/local), below DESTDIR for packagers; make uninstall takes it away
-# make packages   Debian's packages, in dist; make test-packages tries them in a Debian of their own, as root by sudo
+# make packages   Debian's packages, in dist
+# make tarball    an archive for other distributions, in dist
+# make test-packages  tries both in a Debian of their own, as root by sudo
 # make bench      commands, bytes and time, beside OpenSC, yubico-piv-tool and sqlite3
 # make lint       swift-format and the rules of this repository
 # make format     lets swift-format rewrite what it can
@@ -42,7 +44,7 @@ date = $(if $(SOURCE_DATE_EPOCH),--date=@$(SOURCE_DATE_EPOCH),--reference=CHANGE
 install = PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' MODULEDIR='$(MODULEDIR)' DESTDIR='$(DESTDIR)' Scripts/install
 sources := Package.swift $(shell find Sources -name '*.swift' -o -name '*.[ch]')
 
-.PHONY: all demo test install uninstall packages test-packages bench lint format reference sanitize sanitize-address sanitize-thread sanitize-quick fuzz clean
+.PHONY: all demo test install uninstall packages tarball test-packages bench lint format reference sanitize sanitize-address sanitize-thread sanitize-quick fuzz clean
 
 all: .build/install/tokenctl .build/install/tokenkitd .build/install/libtokenkit-keychain.so.1 .build/install/libtokenkit-pkcs11.so
 
@@ -74,6 +76,9 @@ uninstall:
 packages:
 	$(PREREQUISITES) build packages
 	Scripts/packages
+
+tarball: all
+	Scripts/tarball
 
 test-packages:
 	$(PREREQUISITES) test-packages
