@@ -19,7 +19,7 @@ struct HelperProgram {
     func run(_ arguments: [String], sending text: String, limit: Int) throws -> (status: Int32, output: [UInt8]) {
         let (input, output) = (try Pipe(), try Pipe())
         let process = try start(
-            arguments, [.descriptor(input.reading), .descriptor(output.writing), .descriptor(STDERR_FILENO)])
+            arguments, [.descriptor(input.reading), .descriptor(output.writing), StandardError.stream])
         input.closeReading()
         output.closeWriting()
         // A program that wants no more has closed its side.
@@ -82,8 +82,8 @@ struct HelperProgram {
             guard unsafe pipe(&ends) == 0 else {
                 throw CommandError("no pipe could be made", SystemError().reason)
             }
-            reading = Descriptor.moved(ends[0], to: STDERR_FILENO + 1)
-            writing = Descriptor.moved(ends[1], to: STDERR_FILENO + 1)
+            reading = Descriptor.moved(ends[0], to: StandardError.firstOther)
+            writing = Descriptor.moved(ends[1], to: StandardError.firstOther)
             guard reading >= 0, writing >= 0 else { throw CommandError("no pipe could be made", SystemError().reason) }
         }
 

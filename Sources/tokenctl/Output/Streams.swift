@@ -141,6 +141,12 @@ enum StandardError {
     /// Whether standard error is a terminal.
     static var isInteractive: Bool { isatty(STDERR_FILENO) == 1 }
 
+    /// The stream for a program that shows something itself.
+    static let stream = ChildProgram.Stream.descriptor(STDERR_FILENO)
+
+    /// The lowest descriptor that is none of the standard streams.
+    static let firstOther = STDERR_FILENO + 1
+
     static func line(_ text: String) { put(DisplayText.line(text) + "\n") }
 
     /// Writes a line in place of the last one that was written so.
