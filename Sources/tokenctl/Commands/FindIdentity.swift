@@ -207,6 +207,9 @@ struct FindIdentity: ParsableCommand {
             StandardOutput.lines("\n  Valid identities only")
         }
         list(valid, "valid identities")
+        if matching.isEmpty, Terminal.isInteractive {
+            Warnings.show("note: 'tokenctl status' says what there is, and what to do next")
+        }
     }
 
     private func list(_ found: [Found], _ noun: String) {

@@ -19,8 +19,9 @@ enum Terminal {
         return Int(size.ws_col)
     }
 
-    /// `text` in bold on a terminal, unless `NO_COLOR` is set.
+    /// `text` in bold on a terminal that knows bold, unless `NO_COLOR` is set and not empty, as no-color.org has it.
     static func emphasized(_ text: String) -> String {
-        !text.isEmpty && isInteractive && Environment.variable("NO_COLOR") == nil ? "\u{1B}[1m\(text)\u{1B}[0m" : text
+        let isWanted = Environment.variable("NO_COLOR") ?? "" == "" && Environment.variable("TERM") != "dumb"
+        return !text.isEmpty && isInteractive && isWanted ? "\u{1B}[1m\(text)\u{1B}[0m" : text
     }
 }
