@@ -39,7 +39,7 @@ struct Doctor: ParsableCommand {
             + system.networkSecurityServices(module)
             + Doctor.keychains() + Doctor.modules()
             + system.openSSL(keychainsWithEd25519: (try? Doctor.keychainsWithEd25519()) ?? []) + system.gnuPG()
-            + system.pinentry() + system.rejectedPINs()
+            + system.pinentry() + system.rejectedPINs() + system.accessRules()
         if output.json {
             try Listing.showJSON(findings)
         } else {
