@@ -10,6 +10,7 @@
 # make format     lets swift-format rewrite what it can
 # make reference  writes Documentation/attributes.md anew, from the table of attributes
 # make sanitize   the tests under the address and the thread sanitizer; make sanitize-quick, parsers under the first
+# make endure     the tests of deaths and crowds, for longer: 500 deaths of the session's host, 64 programs for 60 seconds
 # make fuzz       every fuzz target for FUZZ_SECONDS (600) each
 
 SHELL := /bin/bash
@@ -44,7 +45,7 @@ date = $(if $(SOURCE_DATE_EPOCH),--date=@$(SOURCE_DATE_EPOCH),--reference=CHANGE
 install = PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' MODULEDIR='$(MODULEDIR)' DESTDIR='$(DESTDIR)' Scripts/install
 sources := Package.swift $(shell find Sources -name '*.swift' -o -name '*.[ch]')
 
-.PHONY: all demo test install uninstall packages tarball test-packages bench lint format reference sanitize sanitize-address sanitize-thread sanitize-quick fuzz clean
+.PHONY: all demo test install uninstall packages tarball test-packages bench lint format reference sanitize sanitize-address sanitize-thread sanitize-quick endure fuzz clean
 
 all: .build/install/tokenctl .build/install/tokenkitd .build/install/libtokenkit-keychain.so.1 .build/install/libtokenkit-pkcs11.so
 
@@ -170,6 +171,10 @@ sanitize-thread:
 store := $(shell ls Tests/KeychainHostTests/Store | sed -n 's/Tests\.swift$$//p' | grep -vE '^(KilledWriters|ManyProcesses)$$' | paste -sd '|')
 sanitize-quick: SUITES := ^(Fuzz|HostServer|KeychainStore|PIVDriver|Platform|SecureBytes|TokenKit|VirtualCard|Wire)Tests\.|^KeychainHostTests\.($(store))Tests|^SystemCryptoTests\.(DER|OID|PEM|Certificate|PrivateKey|PKCS12|OpenSSH)|WipingTests
 sanitize-quick: sanitize-address
+
+endure:
+	$(PREREQUISITES) build test
+	TOKENKIT_DEATHS=500 TOKENKIT_CROWD_SECONDS=60 swift test --filter 'SessionDeathTests|SessionCrowdTests'
 
 fuzz: $(tokenctl) .build/install/tokenkitd
 	$(PREREQUISITES) build fuzz
