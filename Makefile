@@ -95,7 +95,7 @@ test-packages:
 	sed -i -e 's/^$$/.Pp/' -e '/^.Sh "EXIT STATUS"/,$$d' $(@D)/tokenctl.1 # as mdoc(7) has paragraphs
 	sed -i -e '/^What people come for:/a .Bd -literal -compact' -e '/^  bind-keychain /a .Ed' $(@D)/tokenctl.1 # and lists
 	cat Documentation/tokenctl.mdoc >>$(@D)/tokenctl.1
-	cp $< $@
+	cp --remove-destination $< $@
 	$(STRIP) $@
 
 .build/install/libtokenkit-keychain.so.1: $(sources)
@@ -105,21 +105,21 @@ test-packages:
 	$(release) tokenkit-keychain-static
 	mkdir -p $(@D)
 	Scripts/static-library .build/release/libtokenkit-keychain-static.a $(@D)/libtokenkit-keychain.a
-	cp .build/release/libtokenkit-keychain.so $@
+	cp --remove-destination .build/release/libtokenkit-keychain.so $@
 	$(STRIP) --strip-unneeded $@
 
 .build/install/tokenkitd: $(sources) | .build/static/libstdc++.a
 	$(PREREQUISITES) build
 	$(release) tokenkitd --static-swift-stdlib
 	mkdir -p $(@D)
-	cp .build/release/tokenkitd $@
+	cp --remove-destination .build/release/tokenkitd $@
 	$(STRIP) $@
 
 .build/install/libtokenkit-pkcs11.so: $(sources)
 	$(PREREQUISITES) build
 	$(release) tokenkit-pkcs11
 	mkdir -p $(@D)
-	cp .build/release/libtokenkit-pkcs11.so $@
+	cp --remove-destination .build/release/libtokenkit-pkcs11.so $@
 	$(STRIP) --strip-unneeded $@
 
 bench: $(tokenctl) .build/install/tokenkitd .build/install/libtokenkit-pkcs11.so
