@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func rulesThatCountAreInOrder() throws {
+    @Test func whatCountsIsInOrder() throws {
         let folder = try TemporaryFolder()
         try folder.writeProgram("backup", "true")
         let rules = "# the backup\nallow \(folder.path("backup")) user=jo unit=backup.service # each night\n\n"
