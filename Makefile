@@ -57,7 +57,7 @@ $(tokenctl): $(sources) | .build/static/libstdc++.a
 	$(PREREQUISITES) build
 	$(release) tokenctl --static-swift-stdlib
 
-demo: $(tokenctl)
+demo: $(tokenctl) .build/install/tokenkitd
 	$(PREREQUISITES) demo
 	CARD='$(CARD)' Scripts/demo $(tokenctl)
 

@@ -13,6 +13,14 @@ import Testing
         #expect(result.description == "exit 0\n")
     }
 
+    /// The command has no host inside: on a machine where nothing was built, it is built as well.
+    @Test(arguments: ["demo", "bench", "fuzz"]) func whatUsesTheCommandBuildsTheHostToo(target: String) throws {
+        let plan = try Program.run(
+            ["make", "--directory", Program.packageRoot.path(), "--dry-run", "--always-make", target])
+        #expect(plan.status == 0, "\(plan)")
+        for product in ["tokenctl", "tokenkitd"] { #expect(plan.text.contains("--product \(product)")) }
+    }
+
     @Test func theDocumentsSayHowManyPackagesATargetNeeds() throws {
         let rows = try String(contentsOfFile: Self.script, encoding: .utf8).split(separator: "\n")
             .map { $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }.filter { $0.count == 4 }
