@@ -143,8 +143,8 @@ public final class TokenSlot: Sendable {
         }
     }
 
-    /// Runs `body` as ``perform(at:_:)`` does, also where the content of the card has been changed since `insertion`. For bodies
-    /// that depend on none of the objects that were listed.
+    /// Runs `body` as ``perform(at:_:)`` does, also where the card's content has been changed since `insertion`: for PINs, the
+    /// management key and changes, which need no list of objects.
     func performOnCard<Result: ~Copyable & Sendable>(
         of insertion: TokenInsertion,
         _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Result
@@ -317,7 +317,7 @@ public final class TokenSlot: Sendable {
         state.connection = connection
         state.users = [client]
         state.insertion = TokenInsertion(number: state.insertion.number + 1)
-        state.arrival = state.insertion
+        state.firstInsertion = state.insertion
         return connection
     }
 

@@ -6,7 +6,7 @@ internal import SecureBytes
 /// A program owns the clipboard's content as long as it runs, and ends by itself once another one has taken the clipboard. The end of
 /// its time takes the secret away.
 enum Clipboard {
-    /// The time that an owner needs to find that there is no display.
+    /// The time within which a program ends that finds no display.
     private static let start: Duration = .milliseconds(300)
 
     private static let owners: [(variable: String, program: String, arguments: [String])] = [
@@ -31,8 +31,8 @@ enum Clipboard {
             throw CommandError("no program for the clipboard is installed", advice: "apt install \(package)")
         }
         do {
-            try timeout.leave(
-                ["\(seconds)", owner.program] + owner.arguments, with: secret, toStartWithin: start)
+            try timeout.startDetached(
+                ["\(seconds)", owner.program] + owner.arguments, sending: secret, toStartWithin: start)
         } catch is CommandError {
             throw CommandError("the clipboard was not changed", "\(owner.program) has failed", advice: "use --show")
         }

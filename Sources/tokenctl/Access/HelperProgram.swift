@@ -29,11 +29,11 @@ struct HelperProgram {
         return (HelperProgram.status(of: process, 0) ?? 0, bytes)
     }
 
-    /// Starts the program beside the terminal's, sends it a secret, and lets it run.
+    /// Starts the program in a session of its own, sends it a secret, and leaves it running.
     ///
     /// - Parameter start: the time within which the program ends where it cannot do its work.
     /// - Throws: ``CommandError`` where it ends with an error within that time.
-    func leave(_ arguments: [String], with secret: borrowing Secret, toStartWithin start: Duration) throws {
+    func startDetached(_ arguments: [String], sending secret: borrowing Secret, toStartWithin start: Duration) throws {
         let input = try Pipe()
         let process = try self.start(arguments, [.descriptor(input.reading), .nothing, .nothing], .ownSession)
         input.closeReading()
@@ -74,6 +74,9 @@ struct HelperProgram {
 
     /// A pipe, both of whose ends are above the standard streams.
     private final class Pipe {
+        /// The lowest descriptor above the standard streams.
+        private static let lowest: Int32 = 3
+
         private(set) var reading: Int32 = -1
         private(set) var writing: Int32 = -1
 
@@ -82,8 +85,8 @@ struct HelperProgram {
             guard unsafe pipe(&ends) == 0 else {
                 throw CommandError("no pipe could be made", SystemError().reason)
             }
-            reading = Descriptor.moved(ends[0], to: StandardError.firstOther)
-            writing = Descriptor.moved(ends[1], to: StandardError.firstOther)
+            reading = Descriptor.moved(ends[0], to: Pipe.lowest)
+            writing = Descriptor.moved(ends[1], to: Pipe.lowest)
             guard reading >= 0, writing >= 0 else { throw CommandError("no pipe could be made", SystemError().reason) }
         }
 

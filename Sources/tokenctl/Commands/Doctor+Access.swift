@@ -42,7 +42,7 @@ extension DoctorSystem {
                 findings.append(
                     finding(
                         "missing", "is no rule, so that none counts",
-                        remedy: "write: allow /PATH [user=NAME] [unit=NAME]"))
+                        remedy: "a line like: allow /PATH [user=NAME] [unit=NAME]"))
                 continue
             }
             if !exists(words[1]) {

@@ -65,7 +65,8 @@ struct Doctor: ParsableCommand {
 }
 
 extension String {
-    fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+    /// The text with blanks behind it, up to a length.
+    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 }
 
 /// The files and processes that decide whether programs find the module.

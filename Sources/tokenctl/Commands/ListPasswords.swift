@@ -79,7 +79,7 @@ struct ListPasswords: ParsableCommand {
         let host = try authentication.host(session.access, for: keychains)
         var request = authentication.request
         request.purpose = "read a password"
-        let secret = try host.secret(of: item.reference, request) ?? SharedSecret(Secret(copying: [UInt8]().span))
+        let secret = try host.password(of: item, request)
         guard copy else { return try show(secret.secret, of: item, row) }
         try Clipboard.hold(secret.secret, for: time)
         StandardError.line(
@@ -111,8 +111,6 @@ struct ListPasswords: ParsableCommand {
 
     private func show(_ secret: borrowing Secret, of item: Item, _ row: PasswordRow) throws {
         guard output.json else { return try StandardOutput.write(SecretText.plain(secret), newline: true) }
-        var (shown, secrets) = (ItemText.JSONItem(item, keychain: row.location), JSONSecrets())
-        shown.reveal(secret, &secrets)
-        try Listing.showJSON(shown, with: secrets)
+        try ItemText.showJSON(item, in: row.location, with: secret)
     }
 }

@@ -165,8 +165,7 @@ struct FindPassword<Kind: PasswordCommandKind>: ParsableCommand {
             for (item, location) in isFirst ? [first] : try search.matches(.all) {
                 let secret: SharedSecret
                 do throws(KeychainError) {
-                    secret =
-                        try host.secret(of: item.reference, request) ?? SharedSecret(Secret(copying: [UInt8]().span))
+                    secret = try host.password(of: item, request)
                 } catch {
                     guard error.code == .decode else { throw error }
                     damage = damage ?? error
@@ -181,9 +180,7 @@ struct FindPassword<Kind: PasswordCommandKind>: ParsableCommand {
 
     private func show(_ item: Item, in location: String, _ secret: borrowing Secret) throws {
         guard !output.json else {
-            var (shown, secrets) = (ItemText.JSONItem(item, keychain: location), JSONSecrets())
-            shown.reveal(secret, &secrets)
-            return try Listing.showJSON(shown, with: secrets)
+            return try ItemText.showJSON(item, in: location, with: secret)
         }
         if passwordOnly { return try StandardOutput.write(SecretText.plain(secret), newline: true) }
         try ItemText.show(item, in: location)
@@ -220,6 +217,13 @@ struct DeletePassword<Kind: PasswordCommandKind>: ParsableCommand {
         try search.session.delete([item])
         try ItemText.show(item, in: location, json: output.json)
         if !output.json { StandardError.line("password has been deleted.") }
+    }
+}
+
+extension KeychainService {
+    /// The content of an item; empty where it has none.
+    func password(of item: Item, _ request: RequestContext) throws(KeychainError) -> SharedSecret {
+        try secret(of: item.reference, request) ?? SharedSecret(Secret(copying: [UInt8]().span))
     }
 }
 

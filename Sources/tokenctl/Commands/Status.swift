@@ -14,15 +14,13 @@ struct Status: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        let gaps = Gaps()
-        let session = try CommandKeychains(HostAccess(), gaps)
-        let state = try SessionState(session)
+        let state = try SessionState(CommandKeychains(HostAccess()))
         guard !output.json else { return try Listing.showJSON(state) }
         Listing.show(state.facts)
     }
 }
 
-/// What a session has: its cards, its keychains, its host, and the next steps of whoever uses it.
+/// The cards, keychains and host of a session, and the commands that a person needs next.
 private struct SessionState: Encodable {
     struct Card: Encodable {
         let name: String
@@ -49,11 +47,10 @@ private struct SessionState: Encodable {
         let command: String
         let purpose: String
 
-        var line: String {
-            "\(command)\(String(repeating: " ", count: max(2, Step.width - command.count)))\(purpose)"
-        }
+        var line: String { "\(command.padded(to: Step.width))  \(purpose)" }
 
-        private static let width = 28
+        /// The length of the longest command.
+        private static let width = 26
     }
 
     let cards: [Card]
@@ -61,11 +58,11 @@ private struct SessionState: Encodable {
     let host: Host.State
     /// Whether the programs of this shell use the host as their SSH agent.
     let isAgentChosen: Bool
-    /// What could not be read.
+    /// The readers, modules and keychains that could not be read, each with the reason.
     let missing: [String]
     private(set) var next: [Step] = []
 
-    /// The cards, and the keychains, that are named each. All lists have the others.
+    /// The number of cards, and of keychains, that have a line each. The last of these lines counts the rest.
     private static let shown = 2
 
     init(_ session: CommandKeychains) throws {

@@ -53,6 +53,13 @@ enum ItemText {
         }
     }
 
+    /// Prints an item with its content, as JSON.
+    static func showJSON(_ item: Item, in keychain: String, with secret: borrowing Secret) throws {
+        var (shown, secrets) = (JSONItem(item, keychain: keychain), JSONSecrets())
+        shown.reveal(secret, &secrets)
+        try Listing.showJSON(shown, with: secrets)
+    }
+
     /// The values of 'password' and 'data' in JSON: the text of a password, else any data in Base64.
     static func members(
         of secret: borrowing Secret, _ itemClass: String, _ secrets: inout JSONSecrets

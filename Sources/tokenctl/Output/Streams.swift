@@ -144,9 +144,6 @@ enum StandardError {
     /// The stream for a program that shows something itself.
     static let stream = ChildProgram.Stream.descriptor(STDERR_FILENO)
 
-    /// The lowest descriptor that is none of the standard streams.
-    static let firstOther = STDERR_FILENO + 1
-
     static func line(_ text: String) { put(DisplayText.line(text) + "\n") }
 
     /// Writes a line in place of the last one that was written so.

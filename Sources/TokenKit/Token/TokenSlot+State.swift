@@ -1,13 +1,13 @@
 extension TokenSlot {
-    /// What the slots of all clients have in common, for the card that is in the reader.
+    /// The connection to the card, the token in it and the PIN, which the slots of all clients of a reader share.
     struct State: ~Copyable {
         var connection: (any CardConnection)?
         var token: (any Token)?
         /// Set when no driver knows the card, so that it is not probed again while it stays in.
         var refusal: TokenError?
         var insertion = TokenInsertion(number: 0)
-        /// The insertion in which the card came. Those after it count the changes of its content.
-        var arrival = TokenInsertion(number: 0)
+        /// The insertion with which the card came. Later ones of the same card stand for changes of its content.
+        var firstInsertion = TokenInsertion(number: 0)
         /// Lent to the token for each transaction.
         var pins: PINSession
         /// The clients that have used the connection, and not released it.
@@ -23,9 +23,9 @@ extension TokenSlot {
 
         init(pins: PINSession) { self.pins = pins }
 
-        /// Whether the card that was there at `insertion` still is, whatever was changed in it since.
+        /// Whether the card of an insertion is still in the reader. Its content may have been changed since.
         func hasCard(of insertion: TokenInsertion) -> Bool {
-            connection != nil && insertion.number >= arrival.number && insertion.number <= self.insertion.number
+            connection != nil && insertion.number >= firstInsertion.number && insertion.number <= self.insertion.number
         }
 
         /// The wait of a call that came at `arrival` and runs now. It includes the time for which callers before it waited for
