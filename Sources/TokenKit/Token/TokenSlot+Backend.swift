@@ -230,7 +230,8 @@ extension TokenSlot: TokenBackend {
         _ operation: TokenOperation, at insertion: TokenInsertion, notice: OperationNotice?
     ) throws(TokenError) -> Secret {
         do {
-            return try performBriefly(at: insertion) { (token, card) throws(TokenError) in
+            return try performBriefly(at: insertion, allowingChanges: operation.namesPublicKey) {
+                (token, card) throws(TokenError) in
                 let end = notice?()
                 defer { end?() }
                 // A key that needs the PIN is then refused as if nobody had given it.
@@ -243,6 +244,14 @@ extension TokenSlot: TokenBackend {
         } catch  where error.code == .pinRequired && keepsPIN {
             return try perform(operation, withKeptPINAt: insertion, notice, after: error)
         }
+    }
+
+    /// Runs `body` with the token of an insertion. A change of its content counts only where the operation would not notice it.
+    private func use(
+        for operation: TokenOperation, at insertion: TokenInsertion,
+        _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Secret
+    ) throws(TokenError) -> Secret {
+        if operation.namesPublicKey { try performOnCard(of: insertion, body) } else { try perform(at: insertion, body) }
     }
 
     private func needsPermission(for operation: TokenOperation, _ pins: PINSession) -> Bool {
@@ -289,7 +298,7 @@ extension TokenSlot: TokenBackend {
         _ operation: TokenOperation, withKeptPINAt insertion: TokenInsertion, _ notice: OperationNotice?,
         after refusal: TokenError
     ) throws(TokenError) -> Secret {
-        try perform(at: insertion) { (token, card) throws(TokenError) in
+        try use(for: operation, at: insertion) { (token, card) throws(TokenError) in
             try checkRightToSharedPIN(for: operation, &token, &card)
             guard let pin = token.pins.keptPIN else { throw refusal }
             let end = notice?()
@@ -312,7 +321,7 @@ extension TokenSlot: TokenBackend {
         _ operation: TokenOperation, presenting pin: borrowing PIN, lastTry: LastTry, at insertion: TokenInsertion,
         notice: OperationNotice?
     ) throws(TokenError) -> Secret {
-        try perform(at: insertion) { (token, card) throws(TokenError) in
+        try use(for: operation, at: insertion) { (token, card) throws(TokenError) in
             if let kept = pin.kept { try checkRight(to: operation, with: kept, &token, &card) }
             let end = notice?()
             defer { end?() }
@@ -321,6 +330,11 @@ extension TokenSlot: TokenBackend {
             return result
         }
     }
+}
+
+extension TokenOperation {
+    /// Whether another key in the key's place is refused.
+    fileprivate var namesPublicKey: Bool { publicKey?.isEmpty == false }
 }
 
 extension TokenChange {

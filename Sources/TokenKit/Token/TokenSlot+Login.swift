@@ -39,7 +39,7 @@ extension TokenSlot {
     public func loginPIN() -> PIN? { shared.state.withLock { $0.pins.loginPIN(of: client) } }
 
     public func loginPIN(for key: TokenObjectID, at insertion: TokenInsertion) throws(TokenError) -> PIN {
-        try perform(at: insertion) { (token, card) throws(TokenError) in
+        try performOnCard(of: insertion) { (token, card) throws(TokenError) in
             // The policy as remembered, if possible: a card may forget the PIN after any command.
             let policy = try token.inventory(.privateKey(key), &card).objects.first?.key?.pinPolicy
             return try token.pins.loginPIN(for: policy ?? .once, of: client)

@@ -144,7 +144,7 @@ public final class TokenSlot: Sendable {
     }
 
     /// Runs `body` as ``perform(at:_:)`` does, also where the card's content has been changed since `insertion`: for PINs, the
-    /// management key and changes, which need no list of objects.
+    /// management key and changes, which need no list of objects, and for keys that are named with their public key.
     func performOnCard<Result: ~Copyable & Sendable>(
         of insertion: TokenInsertion,
         _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Result
@@ -159,17 +159,20 @@ public final class TokenSlot: Sendable {
     /// that mostly send one command.
     ///
     /// `body` may be run a second time, after another program reset the card.
+    ///
+    /// - Parameter allowsChanges: whether the card's content may have been changed since `insertion`.
     public func performBriefly<Result: ~Copyable & Sendable>(
-        at insertion: TokenInsertion,
+        at insertion: TokenInsertion, allowingChanges allowsChanges: Bool = false,
         _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
-        do {
-            return try use(of: insertion, .fromTheSecondCommand, since: insertion.arrival) {
+        func use(_ hold: CardHold) throws(TokenError) -> Result {
+            try self.use(of: insertion, allowsChanges: allowsChanges, hold, since: insertion.arrival) {
                 (token, card, _) throws(TokenError) in
                 try body(&token, &card)
             }
-        } catch  where error.code == .card(.reset) {
-            return try perform(at: insertion, body)
+        }
+        do { return try use(.fromTheSecondCommand) } catch  where error.code == .card(.reset) {
+            return try use(.fromTheStart)
         }
     }
 

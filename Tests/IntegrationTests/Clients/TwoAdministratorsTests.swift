@@ -121,12 +121,9 @@ private struct SharedDesk: Sendable {
 
     private func run(_ command: String...) { run(command) }
 
-    /// Runs a command, and again where it was refused since the other program had changed the card between its list of keys and the use
-    /// of one. A PIN and a change are not refused for that.
     private func run(_ command: [String], at location: SourceLocation = #_sourceLocation) {
         do {
-            var result = try start(command)
-            for _ in 0..<20 where result.description.contains("errSecDeviceReset") { result = try start(command) }
+            let result = try start(command)
             #expect(result.status == 0, "\(command.joined(separator: " ")): \(result)", sourceLocation: location)
         } catch {
             Issue.record(error, sourceLocation: location)
