@@ -10,42 +10,34 @@ import VirtualCard
         $0.transport.interface == .contact && !$0.quirks.contains(.noManagementKey)
     }
 
-    @Test(arguments: profiles) func signsInWithSSH(profile: CardProfile) throws {
-        let card = try NewCard(profile)
-        defer { card.host.stop() }
-        #expect(card.questionsOfSetup == ["Do this with the card?", "new PIN:", "new PUK:"])
-        let server = try card.ssh.startServer(admitting: "9A.pub")
-        try server.signIn([], card.variables)
-    }
-
-    @Test(arguments: [CardProfile.yubiKey57, .pivApplet]) func isUsedByEveryProgram(profile: CardProfile) throws {
+    @Test(arguments: profiles) func isUsedByEveryProgramAfterItsSetup(profile: CardProfile) throws {
         let new = try NewCard(profile)
         defer { new.host.stop() }
+        #expect(try new.questions == ["Do this with the card?", "new PIN:", "new PUK:"])
         try useByEveryProgram(new)
         // The PIN of the setup counts for all programs. The others are questions whether a program may use a key.
-        #expect(try new.questions.filter { $0.hasSuffix(":") } == ["new PIN:", "new PUK:"])
+        #expect(try new.questionsForSecrets == ["new PIN:", "new PUK:"])
     }
 
-    @Test(arguments: [CardProfile.yubiKey57, .pivApplet]) func isUsedByEveryProgramAfterSingleSteps(
-        profile: CardProfile
-    ) throws {
-        // An EC key that wants to hash by itself does not sign its own certificate.
-        let kind = profile.quirks.contains(.hashesOnCard) ? "rsa2048" : "p256"
-        let new = try NewCard(profile) { try $0.takeSteps(kind) }
+    @Test(arguments: profiles) func isUsedByEveryProgramAfterSingleSteps(profile: CardProfile) throws {
+        let new = try NewCard(profile) { try $0.takeSteps(Self.isForRSA(profile) ? "rsa2048" : "p256") }
         defer { new.host.stop() }
         try useByEveryProgram(new)
         // The PIN for the first certificate counts for all programs. The key in 9C wants its own for each use.
-        #expect(try new.questions.filter { $0.hasSuffix(":") } == ["PIN:", "PIN:"])
+        #expect(try new.questionsForSecrets == ["PIN:", "PIN:"])
     }
 
-    @Test(arguments: [CardProfile.yubiKey57, .canoKey]) func isUsedByEveryProgramAfterASecurityOfficer(
-        profile: CardProfile
-    ) throws {
-        let new = try NewCard(profile) { try $0.beOfficer() }
+    @Test(arguments: profiles) func isUsedByEveryProgramAfterASecurityOfficer(profile: CardProfile) throws {
+        let new = try NewCard(profile) { try $0.beOfficer(Self.isForRSA(profile) ? "rsa:2048" : "EC:prime256v1") }
         defer { new.host.stop() }
         #expect(try new.questions.isEmpty)
         try useByEveryProgram(new)
-        #expect(try new.questions.filter { $0.hasSuffix(":") } == ["PIN:"])
+        #expect(try new.questionsForSecrets == ["PIN:"])
+    }
+
+    /// Whether the card's EC keys are weak (EUCLEAK), or want to hash by themselves, so that they sign no certificate.
+    static func isForRSA(_ profile: CardProfile) -> Bool {
+        profile.quirks.contains(.hashesOnCard) || [.yubiKey54, .yubiKey531].contains(profile)
     }
 
     /// Signs in by SSH, signs with git, shows a server the certificate, and decrypts a file.
@@ -95,9 +87,6 @@ private struct NewCard {
     let host: SessionHost
     let variables: [String: String]
 
-    /// The questions that the setup asked.
-    let questionsOfSetup: [String]
-
     /// - Parameter makeReady: makes the card ready in another way than by `card setup`.
     init(_ profile: CardProfile, by makeReady: ((Maker) throws -> Void)? = nil) throws {
         card = try ConsumerCard(new: profile)
@@ -116,7 +105,6 @@ private struct NewCard {
             let kind = profile.quirks.contains(.hashesOnCard) ? ["-a", "rsa2048"] : []
             try card.succeed([Program.command, "card", "setup", "-c", "Key 9A"] + kind, variables)
         }
-        questionsOfSetup = try Self.questions(of: card)
         ssh = try OpenSSHCard(card)
     }
 
@@ -154,11 +142,10 @@ private struct NewCard {
     }
 
     /// The questions that were asked so far.
-    var questions: [String] { get throws { try Self.questions(of: card) } }
+    var questions: [String] { get throws { try card.text("questions").split(separator: "\n").map(String.init) } }
 
-    private static func questions(of card: ConsumerCard) throws -> [String] {
-        try card.text("questions").split(separator: "\n").map(String.init)
-    }
+    /// Those for a PIN or PUK, without the questions whether a program may use a key.
+    var questionsForSecrets: [String] { get throws { try questions.filter { $0.hasSuffix(":") } } }
 }
 
 /// Makes a card ready without `card setup`.
@@ -182,7 +169,7 @@ private struct Maker {
     }
 
     /// Keys and certificates by `pkcs11-tool`, which has the certificates from an authority.
-    func beOfficer() throws {
+    func beOfficer(_ kind: String) throws {
         let tool = ["pkcs11-tool", "--module", ConsumerCard.module]
         let officer = tool + ["--login", "--login-type", "so", "--so-pin", Self.managementKey]
         let variables = variables.merging(["TOKENKIT_PKCS11_TOKENS": "cards"]) { $1 }
@@ -192,7 +179,7 @@ private struct Maker {
         ])
         for (slot, id) in Self.slots.sorted(by: { $0.key < $1.key }) {
             let (key, file) = (card.path("\(slot).der"), card.path("\(slot).pem"))
-            try card.succeed(officer + ["--keypairgen", "--key-type", "EC:prime256v1", "--id", id], variables)
+            try card.succeed(officer + ["--keypairgen", "--key-type", kind, "--id", id], variables)
             try card.succeed(tool + ["--read-object", "--type", "pubkey", "--id", id, "-o", key], variables)
             try card.succeed(["openssl", "pkey", "-pubin", "-inform", "DER", "-in", key, "-out", key + ".pem"])
             let request = ["openssl", "req", "-new", "-key", card.path("ca.key"), "-subj", "/CN=Key \(slot)", "-out"]
