@@ -164,7 +164,14 @@ package enum Migrations {
         """
         -- The seals of decisions say whether a program may use the item. Programs of the layout before would take a denial for the contrary.
         """,
+        """
+        -- The first version of this package that reads the layout, which older ones name in their refusal. Each later step sets it.
+        \(programTable);
+        INSERT INTO program VALUES (1, '0.2.0');
+        """,
     ]
+
+    private static let programTable = "CREATE TABLE program (id INTEGER PRIMARY KEY CHECK (id = 1), version TEXT NOT NULL) STRICT"
 
     /// The tables whose rows have a checksum.
     static let checkedTables = ["keychain", "settings", "card_binding"] + ItemClass.stored.map(\.rawValue)
@@ -204,6 +211,16 @@ package enum Migrations {
         return ["keychain", "settings"]
     }
 
+    /// The first version of this package that reads a layout from the future; nil where the file does not tell it in the form of this
+    /// package: whatever else a file has may be an attacker's.
+    private static func firstProgram(forLayoutOf database: borrowing Database) throws(SQLiteError) -> String? {
+        let definition = try database.value("SELECT sql FROM sqlite_schema WHERE name = 'program'")
+        guard definition.text == programTable else { return nil }
+        let version = try database.value("SELECT version FROM program WHERE length(version) BETWEEN 1 AND 20").text
+        let isSafe = version?.utf8.allSatisfy { $0 == UInt8(ascii: ".") || 0x30...0x39 ~= $0 } == true
+        return isSafe ? version : nil
+    }
+
     /// - Throws: as ``apply(to:)``.
     static func checkedVersion(of database: borrowing Database) throws(KeychainError) -> Int64 {
         let (application, version) = try KeychainError.mapping { () throws(SQLiteError) in
@@ -213,10 +230,11 @@ package enum Migrations {
             throw KeychainError.otherFile
         }
         guard version <= currentVersion else {
+            let program = (try? firstProgram(forLayoutOf: database)) ?? nil
             throw KeychainError(
                 .wrongSecVersion,
                 "the keychain has layout \(version), and this program knows none above \(currentVersion)",
-                remedy: "install a newer version of this program")
+                remedy: "install " + (program.map { "tokenkit \($0) or later" } ?? "a newer version of this program"))
         }
         return version
     }

@@ -255,12 +255,32 @@ private func entries(_ folder: String) -> [String] {
 
     @Test func aLayoutFromTheFutureIsNotTouched() throws {
         let test = try TestKeychain()
-        try test.database().execute("PRAGMA user_version = \(Migrations.currentVersion + 1)")
+        try test.database().execute(
+            "UPDATE program SET version = '0.9.1'; PRAGMA user_version = \(Migrations.currentVersion + 1)")
         let error = try #require(throws: KeychainError.self) { try test.reopened() }
         #expect(error.code == .wrongSecVersion)
-        #expect(error.remedy?.contains("newer version") == true)
+        #expect(error.remedy == "install tokenkit 0.9.1 or later")
         let version = try test.database().value("PRAGMA user_version").integer
         #expect(version == Migrations.currentVersion + 1)
+    }
+
+    /// What a foreign program has put into a file is neither run nor shown.
+    @Test(arguments: [
+        "UPDATE program SET version = '0.9.1 from https://example.com'", "DELETE FROM program", "DROP TABLE program",
+        "UPDATE program SET version = printf('%.*c', 1000, '1')",
+        """
+        DROP TABLE program;
+        CREATE VIEW program (version) AS
+            WITH RECURSIVE endless AS (SELECT 1 AS n UNION ALL SELECT n FROM endless) SELECT max(n) FROM endless;
+        """,
+        "DROP TABLE program; CREATE TABLE program (other TEXT, version TEXT AS ('0.9.1'))",
+    ])
+    func aLayoutFromTheFutureThatNamesNoVersionIsRefused(sql: String) throws {
+        let test = try TestKeychain()
+        try test.database().execute(sql + "; PRAGMA user_version = \(Migrations.currentVersion + 1)")
+        let error = try #require(throws: KeychainError.self) { try test.reopened() }
+        #expect(error.code == .wrongSecVersion)
+        #expect(error.remedy == "install a newer version of this program")
     }
 
     @Test(arguments: ["PRAGMA application_id = 1", "PRAGMA user_version = -1"])

@@ -110,7 +110,7 @@ struct TestKeychain {
 
     /// SQL that undoes the migrations, the last first.
     private static let stepsBack = [
-        (9, "DROP TABLE access;"),
+        (11, "DROP TABLE program;"), (9, "DROP TABLE access;"),
         (7, "ALTER TABLE card_binding DROP COLUMN proof;"),
         (
             6,
