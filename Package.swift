@@ -120,11 +120,13 @@ let package = Package(
             name: "KeychainStore",
             dependencies: ["KeychainModel", "SecureBytes", "SystemCrypto", "CSQLite", "CLinux", "Platform"],
             swiftSettings: strict),
+        // The files of settings, as values: for the host that obeys them, and the command that checks them.
+        .target(name: "Settings", dependencies: ["KeychainModel", "Platform"], swiftSettings: strict),
         .target(
             name: "KeychainHost",
             dependencies: [
                 "CryptokiNames", "HostAPI", "KeychainModel", "KeychainStore", "LoginSessions", "SecureBytes",
-                "TokenKit",
+                "Settings", "TokenKit",
                 "SystemCrypto", "CLinux", "Platform",
             ],
             swiftSettings: strict),
@@ -197,7 +199,7 @@ let package = Package(
             name: "tokenkitd",
             dependencies: [
                 "CCryptoki", "HostAPI", "HostServer", "KeychainHost", "KeychainModel", "LoginSessions", "PKCS11Bridge",
-                "PKCS11Driver", "Platform", "Prompters", "SSHAgent", "StandardDrivers", "TokenKit", "Wire",
+                "PKCS11Driver", "Platform", "Prompters", "SSHAgent", "Settings", "StandardDrivers", "TokenKit", "Wire",
             ],
             exclude: ["systemd"],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
@@ -205,7 +207,7 @@ let package = Package(
             name: "tokenctl",
             dependencies: [
                 "SecureBytes", "TokenKit", "SystemCrypto", "PKCS11Driver", "VirtualCard", "HostAPI", "CryptokiNames",
-                "HostConnection", "ItemDictionaries", "KeychainModel", "Platform", "Prompters", "SSHAgent",
+                "HostConnection", "ItemDictionaries", "KeychainModel", "Platform", "Prompters", "SSHAgent", "Settings",
                 argumentParser,
             ],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
@@ -285,7 +287,7 @@ let package = Package(
                 "KeychainHost", "KeychainModel", "KeychainStore", "PIVDriver", "PKCS11Bridge", "VirtualCard",
                 "SystemCrypto", "CSQLite", "Wire", "WireTransport",
                 "TestSupport",
-                "KeychainWriter", "Platform", "TokenKit",
+                "KeychainWriter", "Platform", "Settings", "TokenKit",
             ],
             swiftSettings: test),
         // A stand-in for systemd-logind, which would take over the machine.
@@ -344,7 +346,7 @@ let package = Package(
             name: "FuzzTargets",
             dependencies: [
                 "CryptokiNames", "SecureBytes", "HostAPI", "KeychainBridge", "KeychainHost", "KeychainModel",
-                "Platform",
+                "Platform", "Settings",
                 "TokenKit", "SystemCrypto", "PIVDriver", "PKCS11Bridge", "PKCS11Driver", "SSHAgent", "VirtualCard",
                 "Wire",
             ],

@@ -13,6 +13,8 @@ public struct Directories: Sendable, Hashable {
     public let runtime: String
     /// The folder of the whole system's settings.
     public let system: String
+    /// The user who owns the files in ``system``, and alone may write them: root.
+    public let systemOwner: UInt32
     /// The folder that is emptied when the machine is switched off: `$XDG_RUNTIME_DIR`, or for programs that a service
     /// or `sudo` starts, which have none, a folder that they share. Nil where the user has no such folder.
     public let volatile: String?
@@ -24,11 +26,12 @@ public struct Directories: Sendable, Hashable {
 
     /// - Parameters:
     ///   - system: where the settings of the whole system are.
+    ///   - owner: the user who owns them.
     ///   - shared: the user's folder for programs without a folder of the session.
     ///   - remark: why `shared` is not in memory.
     ///   - variable: the value of an environment variable; a program that has more rights than its user sees none.
     public init(
-        system: String = "/etc/tokenkit", shared: String? = nil, remark: String? = nil,
+        system: String = "/etc/tokenkit", ownedBy owner: UInt32 = 0, shared: String? = nil, remark: String? = nil,
         variable: (String) -> String? = { Environment.variable($0) }
     ) {
         // The specification says to ignore a relative path in a variable.
@@ -43,7 +46,7 @@ public struct Directories: Sendable, Hashable {
         runtime = session ?? data
         volatile = session ?? shared
         volatileRemark = session == nil ? remark : nil
-        self.system = system
+        (self.system, systemOwner) = (system, owner)
     }
 
     /// The folder of the user's settings of all programs: `$XDG_CONFIG_HOME`.

@@ -2,6 +2,7 @@ internal import HostAPI
 internal import HostServer
 internal import KeychainHost
 internal import Prompters
+internal import Settings
 
 /// The state that the programs of the session's host have in common.
 struct SharedState: Sendable {

@@ -10,6 +10,7 @@ internal import PKCS11Bridge
 internal import Platform
 internal import Prompters
 internal import SSHAgent
+internal import Settings
 internal import TokenKit
 internal import Wire
 
@@ -46,7 +47,7 @@ func makeClients(_ shared: SharedState?, in process: HostProcess, trace: TraceFi
         let promptPolicy = PromptPolicy(
             variable: variables["TOKENKIT_PKCS11_PROMPT"], administrators: variables["TOKENKIT_PKCS11_ADMINISTER"],
             program: peer.program, prompter: prompter(peer, variables),
-            isShared: shared != nil)
+            isShared: shared != nil, mayAdminister: mayAdminister(peer))
         let log = Log(isWanted: hello.wantsNotes)
         let host = Host(
             forTokensOf: ProcessKeychains(
@@ -62,6 +63,15 @@ func makeClients(_ shared: SharedState?, in process: HostProcess, trace: TraceFi
     } service: { hello, peer throws(KeychainError) in
         try ServiceClient(hello, peer).host(sharing: shared, in: process, trace: trace)
     }
+}
+
+/// Whether root has the user of a client's program administer cards. Programs are looked up only where there is such a rule.
+@Sendable func mayAdminister(_ peer: Peer) -> Bool {
+    guard let rules = try? AccessRules.read(in: KeychainPreferences().directories), rules.has(.administer) else {
+        return false
+    }
+    let program = AskingProgram(peer.handle)
+    return (try? program.identity()).map { rules.gives(.administer, to: $0, of: geteuid()) } ?? false
 }
 
 /// Asks the person in the place where the client runs.

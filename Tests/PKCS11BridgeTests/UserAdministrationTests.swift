@@ -112,5 +112,8 @@ import VirtualCard
         let policy = PromptPolicy(
             variable: nil, administrators: "keytool,certutil", program: program, prompter: AnswersByScript())
         #expect(policy.administersCards == administers)
+        // By root's rule, whatever the variable says.
+        let ruled = PromptPolicy(variable: nil, program: program, prompter: AnswersByScript(), mayAdminister: true)
+        #expect(ruled.administersCards)
     }
 }

@@ -19,7 +19,7 @@ public struct CardSettings: Sendable, Hashable {
     public var pinTimeout: UInt32?
     /// Whether a card proves its key before it is given a PIN; nil for a domain without the setting.
     public var provesBeforePIN: Bool?
-    /// The names of the drivers whose cards are left alone, in their order. Only the user's settings have them.
+    /// The names of the drivers whose cards are left alone, in their order.
     public var disabledDrivers: [String]
 
     public init(pinTimeout: UInt32? = nil, provesBeforePIN: Bool? = nil, disabledDrivers: [String] = []) {

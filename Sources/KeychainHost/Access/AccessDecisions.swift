@@ -1,6 +1,7 @@
 package import HostAPI
 package import KeychainModel
 internal import Platform
+package import Settings
 internal import Synchronization
 internal import TokenKit
 
@@ -79,7 +80,9 @@ package final class AccessDecisions: Sendable {
         checking check: () throws(KeychainError) -> Void = { () throws(KeychainError) in }
     ) throws(KeychainError) {
         let subject = try program.subject()
-        if try isAllowed(subject, use, item) || rules()?.allow(subject.identity, of: program.user) == true { return }
+        if try isAllowed(subject, use, item) || rules()?.gives(.allow, to: subject.identity, of: program.user) == true {
+            return
+        }
         guard prompter.canConfirm else { throw .cannotDecide(question(use, item, purpose, subject)) }
         try check()
         try turn.take(checking: check) { _ throws(KeychainError) in

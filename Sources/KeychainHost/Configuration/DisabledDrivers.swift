@@ -1,54 +1,36 @@
-internal import Platform
 internal import KeychainModel
-
-/// The drivers whose cards are left alone: one name per line in a file of the user's.
-private struct DisabledDrivers: SettingsText {
-    var names: Set<String> = []
-
-    init() {}
-
-    init(parsing text: String, of path: String) {
-        names = Set(text.split(whereSeparator: \.isNewline).map(String.init))
-    }
-
-    var text: String { names.sorted().map { $0 + "\n" }.joined() }
-}
+internal import Platform
+internal import Settings
 
 extension KeychainPreferences {
-    /// The drivers whose cards are left alone.
+    /// The drivers whose cards are left alone: those that the user or the system disables.
     ///
     /// - Throws: `errSecNoAccessForItem` for a file that another user may change; `errSecDecode` or `errSecIO` for one
     ///   that cannot be read.
     var disabledDrivers: Set<String> {
-        get throws(KeychainError) { try disabledDriversFile.read()?.names ?? [] }
+        get throws(KeychainError) { try disabledDrivers(in: .user).union(disabledDrivers(in: .system)) }
     }
 
-    /// The drivers that one domain disables. Only the user's settings have any.
+    /// The drivers that one domain disables.
     ///
     /// - Throws: `errSecInvalidPrefsDomain` for ``PreferencesDomain/dynamic``.
     func disabledDrivers(in domain: PreferencesDomain) throws(KeychainError) -> Set<String> {
-        guard domain == .user else {
-            _ = try file(of: domain)
-            return []
-        }
-        return try disabledDrivers
+        try file("disabled-drivers", of: domain, as: DisabledDrivers.self).read()?.names ?? []
     }
 
     /// Disables a driver, so that its cards are left alone, or enables it again.
     ///
-    /// - Throws: `errSecInvalidPrefsDomain` for another domain than the user's.
+    /// - Throws: `errSecInvalidPrefsDomain` for ``PreferencesDomain/dynamic``; `errSecWrPerm` for a user who enables one that the system
+    ///   disables.
     func setDriver(
         _ name: String, isDisabled: Bool, in domain: PreferencesDomain = .user
     ) throws(KeychainError) {
-        guard domain == .user else {
-            throw KeychainError(.invalidPreferencesDomain, "only a user disables drivers of cards")
+        if !isDisabled, domain == .user, try disabledDrivers(in: .system).contains(name) {
+            throw KeychainError(
+                .writePermission, "the administrator disables '\(name)' in \(directories.system)/disabled-drivers")
         }
-        try disabledDriversFile.change { drivers throws(KeychainError) in
-            if isDisabled { drivers.names.insert(name) } else { drivers.names.remove(name) }
+        try file("disabled-drivers", of: domain, as: DisabledDrivers.self).change { drivers throws(KeychainError) in
+            if isDisabled { drivers.insert(name) } else { drivers.remove(name) }
         }
-    }
-
-    private var disabledDriversFile: PreferencesFile<DisabledDrivers> {
-        PreferencesFile(path: directories.configuration + "/disabled-drivers")
     }
 }

@@ -2,6 +2,7 @@ internal import Platform
 internal import KeychainStore
 public import KeychainModel
 public import SecureBytes
+internal import Settings
 
 // Keychains come and go together with their places in the settings. Keychain semantics 2.1.
 extension KeychainPreferences {
@@ -10,7 +11,17 @@ extension KeychainPreferences {
     /// - Throws: `errSecDuplicateKeychain` for a name that is taken, `errSecParam` for a path that is not a file's, and for a
     ///   name with control characters.
     func checkFree(_ name: String) throws(KeychainError) {
-        try KeychainFile.checkFree(newPath(name))
+        let path = try newPath(name)
+        try checkList(for: path)
+        try KeychainFile.checkFree(path)
+    }
+
+    /// - Throws: `errSecWrPerm` where the system's search list is fixed and has not the path: no search would visit the keychain.
+    private func checkList(for path: String) throws(KeychainError) {
+        guard let system = try? text(of: .system), !searchList(system, in: .system).contains(sameAs: path) else {
+            return
+        }
+        try checkChoice(.keychain, in: .user)
     }
 
     /// The path of a keychain that is to be made. Listings could not show a control character, nor could settings keep it.
@@ -96,11 +107,12 @@ extension KeychainPreferences {
         _ keychain: (_ path: String) throws(KeychainError) -> LocalKeychain
     ) throws(KeychainError) -> Outcome<[LocalKeychain]> {
         var opened = Outcome<[LocalKeychain]>()
-        let own = try searchList(in: .user)
-        var paths = own
+        let own = try text(of: .user)
+        var paths: [String]
         do throws(KeychainError) {
-            paths += try searchList(in: .system).filter { !own.contains(sameAs: $0) }
+            paths = searchList(system: try text(of: .system), user: own)
         } catch {
+            paths = searchList(own, in: .user)
             opened.missing.append(Missing(.unreadableKeychain, in: .file, of: directories.system, error))
         }
         for path in paths {
@@ -115,10 +127,17 @@ extension KeychainPreferences {
     }
 
     func enlist(_ path: String) throws(KeychainError) {
+        try checkList(for: path)
+        let system = try? text(of: .system)
+        func isFixed(_ setting: PreferencesText.Setting) -> Bool { system?.choice(for: setting) == .fixed }
         try file(of: .user).change { text throws(KeychainError) in
             let list = searchList(text, in: .user)
-            if !list.contains(sameAs: path) { try text.set(.keychain, to: list.map(absolutePath) + [path]) }
-            if defaultKeychain(text, in: .user) == nil { try text.set(.defaultKeychain, to: [path]) }
+            if !isFixed(.keychain), !list.contains(sameAs: path) {
+                try text.set(.keychain, to: list.map(absolutePath) + [path])
+            }
+            if !isFixed(.defaultKeychain), defaultKeychain(text, in: .user) == nil {
+                try text.set(.defaultKeychain, to: [path])
+            }
         }
     }
 

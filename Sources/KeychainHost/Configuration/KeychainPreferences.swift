@@ -1,6 +1,7 @@
 internal import KeychainStore
 internal import KeychainModel
 public import Platform
+internal import Settings
 internal import TokenKit
 
 /// The settings of local keychains: the search list, the default keychain, and the one that is unlocked at login.
@@ -19,9 +20,19 @@ public struct KeychainPreferences: Sendable {
     // MARK: Search list
 
     /// The files that a search visits: the user's, then the system's. Cards come before them all.
+    ///
+    /// Where the system's list is fixed, it is the only one. Where it is preset, the user's settings replace it.
     func searchList() throws(KeychainError) -> [String] {
-        let own = try searchList(in: .user)
-        return own + (try searchList(in: .system)).filter { !own.contains(sameAs: $0) }
+        searchList(system: try text(of: .system), user: try text(of: .user))
+    }
+
+    func searchList(system: PreferencesText?, user: PreferencesText?) -> [String] {
+        let shared = searchList(system, in: .system)
+        let choice = system?.choice(for: .keychain)
+        guard choice != .fixed else { return shared }
+        let own = searchList(user, in: .user)
+        guard choice == nil || user?[.keychain] == nil else { return own }
+        return own + shared.filter { !own.contains(sameAs: $0) }
     }
 
     /// The search list of one domain.
@@ -34,9 +45,12 @@ public struct KeychainPreferences: Sendable {
     /// Replaces a search list. Keychains of the system's list are dropped from the user's: they are visited anyway.
     ///
     /// - Parameter paths: names as ``Directories/path(ofKeychain:)`` takes them; they need not exist.
-    /// - Throws: `errSecInvalidPrefsDomain` for ``PreferencesDomain/dynamic``; `errSecParam` for a path that the file cannot hold.
+    /// - Throws: `errSecInvalidPrefsDomain` for ``PreferencesDomain/dynamic``; `errSecParam` for a path that the file cannot hold;
+    ///   `errSecWrPerm` where the system's list is fixed.
     func setSearchList(_ paths: [String], in domain: PreferencesDomain = .user) throws(KeychainError) {
-        let others = domain == .user ? try searchList(in: .system) : []
+        try checkChoice(.keychain, in: domain)
+        let system = domain == .user ? try text(of: .system) : nil
+        let others = system?.choice(for: .keychain) == nil ? searchList(system, in: .system) : []
         var kept: [String] = []
         for path in paths.map(absolutePath) where !(kept + others).contains(sameAs: path) { kept.append(path) }
         try file(of: domain).change { text throws(KeychainError) in try text.set(.keychain, to: kept) }
@@ -45,11 +59,13 @@ public struct KeychainPreferences: Sendable {
     // MARK: Default and login keychain
 
     /// The keychain that gets new items: the user's setting, else the login keychain where there is one, else the
-    /// system's setting.
+    /// system's setting; the system's alone where it is fixed.
     ///
     /// - Throws: `errSecNoDefaultKeychain` if there is none.
     func defaultKeychain() throws(KeychainError) -> String {
-        if let path = defaultKeychain(try text(of: .user), in: .user) { return path }
+        // Settings of the system that cannot be read keep a user from no keychain.
+        let isFixed = (try? text(of: .system))?.choice(for: .defaultKeychain) == .fixed
+        if !isFixed, let path = defaultKeychain(try text(of: .user), in: .user) { return path }
         return try defaultKeychain(in: .system)
     }
 
@@ -65,9 +81,10 @@ public struct KeychainPreferences: Sendable {
 
     /// Sets or clears the default of a domain.
     ///
-    /// - Throws: `errSecWrPerm` for a keychain that cannot be written to, `errSecInvalidPrefsDomain` for
+    /// - Throws: `errSecWrPerm` for a keychain that cannot be written to, and where the system's is fixed; `errSecInvalidPrefsDomain` for
     ///   ``PreferencesDomain/dynamic``, and the errors of ``LocalKeychain/open(_:)``.
     func setDefaultKeychain(_ path: String?, in domain: PreferencesDomain = .user) throws(KeychainError) {
+        try checkChoice(.defaultKeychain, in: domain)
         let file = try file(of: domain)
         let path = path.map(absolutePath)
         if let path, try LocalKeychain.open(path).isReadOnly {
@@ -100,13 +117,29 @@ public struct KeychainPreferences: Sendable {
 
 extension KeychainPreferences {
     func file(of domain: PreferencesDomain) throws(KeychainError) -> PreferencesFile<PreferencesText> {
+        try file("keychains.conf", of: domain, as: PreferencesText.self)
+    }
+
+    /// A file of the domain. The system's is root's alone to write.
+    func file<Text>(
+        _ name: String, of domain: PreferencesDomain, as text: Text.Type
+    ) throws(KeychainError) -> PreferencesFile<Text> {
         switch domain {
-        case .user: PreferencesFile(path: directories.configuration + "/keychains.conf")
-        case .system, .common: PreferencesFile(path: directories.system + "/keychains.conf", isForAll: true)
+        case .user: PreferencesFile(path: "\(directories.configuration)/\(name)")
+        case .system, .common: .ofSystem(name, in: directories)
         case .dynamic:
             throw KeychainError(
                 .invalidPreferencesDomain, "settings cannot choose cards, which are used whenever they are inserted")
         }
+    }
+
+    /// - Throws: `errSecWrPerm` where the system's value of a setting is fixed, and so the user's does not count.
+    func checkChoice(_ setting: PreferencesText.Setting, in domain: PreferencesDomain) throws(KeychainError) {
+        guard domain == .user, let system = try? text(of: .system), system.choice(for: setting) == .fixed else {
+            return
+        }
+        throw KeychainError(
+            .writePermission, "the administrator has fixed \(setting.rawValue) in \(directories.system)/keychains.conf")
     }
 
     func searchList(_ text: PreferencesText?, in domain: PreferencesDomain) -> [String] {
@@ -124,7 +157,7 @@ extension KeychainPreferences {
         text?[.loginKeychain]?.first.map(directories.path(ofKeychain:)) ?? directories.loginKeychain
     }
 
-    private func text(of domain: PreferencesDomain) throws(KeychainError) -> PreferencesText? {
+    func text(of domain: PreferencesDomain) throws(KeychainError) -> PreferencesText? {
         try known.text(of: file(of: domain))
     }
 }

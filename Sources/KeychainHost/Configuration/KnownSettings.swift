@@ -2,6 +2,7 @@ internal import Glibc
 internal import KeychainModel
 internal import KeychainStore
 internal import Platform
+internal import Settings
 internal import Synchronization
 
 /// The settings files, and the folder of the keychains, as they were last read. They are read, and the folders on the way to settings are

@@ -2,22 +2,8 @@ internal import KeychainStore
 internal import KeychainModel
 internal import Glibc
 internal import Platform
+internal import Settings
 internal import TokenKit
-
-/// The content of a settings file that is only read.
-protocol ReadSettings {
-    /// - Parameter path: where the text is from, for the error.
-    init(parsing text: String, of path: String) throws(KeychainError)
-}
-
-/// The content of a settings file that is changed as well.
-protocol SettingsText: ReadSettings {
-    /// The content of a new file.
-    init()
-
-    /// The text to write.
-    var text: String { get }
-}
 
 /// A file of settings: read whole, and replaced in one step.
 struct PreferencesFile<Text: ReadSettings> {
@@ -26,8 +12,13 @@ struct PreferencesFile<Text: ReadSettings> {
     /// Whether a new file is readable by every user.
     var isForAll = false
 
-    /// Whether only root may write to the file.
-    var isRoots = false
+    /// The one user besides root who may write to the file; nil for this process's.
+    var owner: UInt32?
+
+    /// A file of the system's settings.
+    static func ofSystem(_ name: String, in directories: Directories) -> Self {
+        Self(path: "\(directories.system)/\(name)", isForAll: true, owner: directories.systemOwner)
+    }
 
     /// Reads the file; nil if there is none.
     ///
@@ -83,11 +74,11 @@ struct PreferencesFile<Text: ReadSettings> {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw KeychainError(system: "\(path) cannot be examined") }
         guard status.st_mode & S_IFMT == S_IFREG else { throw KeychainError(.decode, "\(path) is not a file") }
-        guard status.st_uid == 0 || !isRoots && status.st_uid == geteuid(), status.st_mode & (S_IWGRP | S_IWOTH) == 0
+        guard status.st_uid == 0 || status.st_uid == owner ?? geteuid(), status.st_mode & (S_IWGRP | S_IWOTH) == 0
         else {
             throw KeychainError(
                 .noAccessForItem, "other users may write to \(path)",
-                remedy: "make it \(isRoots ? "root's" : "yours") and chmod go-w it")
+                remedy: "make it \(owner == nil ? "yours" : "root's") and chmod go-w it")
         }
     }
 

@@ -34,7 +34,11 @@ extension Host {
                 }
             }
             if parts.contains(.drivers) {
-                settings.disabledDrivers = try preferences.disabledDrivers(in: domain ?? .user).sorted()
+                let disabled =
+                    if let domain { try preferences.disabledDrivers(in: domain) } else {
+                        try preferences.disabledDrivers
+                    }
+                settings.disabledDrivers = disabled.sorted()
             }
             return settings
         }

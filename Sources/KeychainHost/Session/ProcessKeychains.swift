@@ -15,7 +15,7 @@ public import TokenKit
 public final class ProcessKeychains: Sendable {
     public let preferences: KeychainPreferences
 
-    /// The drivers of cards, with those that the user has disabled.
+    /// The drivers of cards, with those that the user or the system has disabled.
     let allDrivers: [any TokenDriver]
     private let drivers: [any TokenDriver]
     /// The error for which all cards are left alone: the setting that names the disabled drivers cannot be read.

@@ -46,9 +46,10 @@ package struct PromptPolicy: Sendable {
     ///   - prompter: asks a person.
     ///   - isShared: whether the host is the session's, which asks once for all programs. Programs may then leave the question to it,
     ///     unless the value is `never`.
+    ///   - mayAdminister: whether root has the program's user change cards, whatever `administrators` says.
     package init(
         variable: String?, administrators: String? = nil, program: String, prompter: any Prompter,
-        isShared: Bool = false
+        isShared: Bool = false, mayAdminister: Bool = false
     ) {
         let words = PromptPolicy.words(of: variable)
         let asks = words.contains(program)
@@ -56,7 +57,7 @@ package struct PromptPolicy: Sendable {
         let asksAtAll = !isForbidden && (isShared || !words.isEmpty)
         self.init(
             asksItself: asks, logsInOnce: PromptPolicy.programsThatLogInOnce.contains(program),
-            administersCards: PromptPolicy.words(of: administrators).contains(program),
+            administersCards: mayAdminister || PromptPolicy.words(of: administrators).contains(program),
             program: program.isEmpty ? nil : program,
             prompter: asksAtAll ? prompter : nil, touchPrompter: isForbidden ? nil : prompter)
     }

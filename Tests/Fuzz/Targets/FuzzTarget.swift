@@ -4,6 +4,7 @@ internal import PIVDriver
 internal import PKCS11Driver
 internal import SSHAgent
 internal import SecureBytes
+internal import Settings
 internal import SystemCrypto
 internal import TokenKit
 internal import Wire
@@ -23,6 +24,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case keychainHello, keychainCall, keychainAnswer, keychainCalls
     case hostRequest, hostAnswer, hostQuestion, hostReply, promptAbilities, serviceHello, hostNotice
     case agentRequest, agentAnswer, agentSession
+    case keychainSettings, accessRules, disabledDrivers
 
     /// An input that violates a condition.
     public struct Finding: Error, CustomStringConvertible {
@@ -84,6 +86,10 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .hostNotice: try expectSame(input) { try? HostNotice(parsing: $0, lane: $1).message() }
         case .agentRequest: try expect((try? AgentRequest.parse(input.span))?.encoded(), ifAny: input)
         case .agentAnswer: try expect((try? AgentAnswer(parsing: input.span))?.encoded(), ifAny: input)
+        case .keychainSettings: try rewriteSettings(input, as: PreferencesText.self)
+        case .accessRules:
+            _ = String(validating: input, as: UTF8.self).map { try? AccessRules(parsing: $0, of: "FILE") }
+        case .disabledDrivers: try rewriteSettings(input, as: DisabledDrivers.self)
         case .agentSession:
             guard let answer = AgentMessages(parsing: input).unreadableAnswer else { return }
             throw Finding(description: "\(self): \(Hex.encode(input)) is answered by \(Hex.encode(answer))")
@@ -122,6 +128,14 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         let (written, again) = (uri.description, (try? PKCS11URI(uri.description))?.description)
         guard again != written else { return }
         throw Finding(description: "\(self): \(written) came out as \(again ?? "nothing")")
+    }
+
+    /// Checks that settings are written as they were read, with a line feed at their end.
+    private func rewriteSettings<Text: SettingsText>(_ input: [UInt8], as type: Text.Type) throws(Finding) {
+        guard let text = String(validating: input, as: UTF8.self), let settings = try? Text(parsing: text, of: "FILE")
+        else { return }
+        let written = Array(settings.text.utf8)
+        if written != input + [UInt8(ascii: "\n")] { try expect(written, ifAny: input) }
     }
 
     /// Checks that each call of a client has an answer that the client can read.

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import HostAPI
 import KeychainModel
+import Settings
 import TestSupport
 import Testing
 
@@ -30,13 +31,29 @@ import Testing
     }
 
     private func allow(_ text: String, user: UInt32 = 4711) throws -> Bool {
-        try AccessRules(parsing: text, of: "access.conf").allow(program, of: user)
+        try AccessRules(parsing: text, of: "access.conf").gives(.allow, to: program, of: user)
     }
 
     @Test func aRuleAllowsTheProgramAtItsPath() throws {
         #expect(try allow("# comment\n\n  allow \(path) # sleeps\n"))
         #expect(try !allow("allow \(path)y"))
         #expect(try !allow(""))
+    }
+
+    @Test func aPathMayBeInQuotes() throws {
+        #expect(try allow("allow \"\(path)\" # sleeps"))
+        #expect(try allow("allow \(path)#comment"))
+        #expect(try !allow("allow \"\(path)#comment\""))
+        #expect(
+            try AccessRules(parsing: "allow \"/opt/a b\" unit=\"c d\"", of: "FILE").rules.map(\.path) == ["/opt/a b"])
+    }
+
+    @Test func eachRightIsGivenByItsOwnRule() throws {
+        let rules = try AccessRules(parsing: "administer \(path) user=4711", of: "FILE")
+        #expect(rules.has(.administer) && !rules.has(.allow))
+        #expect(rules.gives(.administer, to: program, of: 4711))
+        #expect(!rules.gives(.administer, to: program, of: 4712))
+        #expect(!rules.gives(.allow, to: program, of: 4711))
     }
 
     @Test func aRuleMayHoldForOneUser() throws {
@@ -60,7 +77,7 @@ import Testing
 
     @Test(arguments: [
         "deny /bin/a", "allow", "allow bin/a", "allow /bin/a uid=1", "allow /bin/a user", "allow /bin/a user=1 user=2",
-        "allow /bin/a /bin/b",
+        "allow /bin/a /bin/b", "Allow /bin/a", "administer", "allow \"\"", "allow \"bin/a\"",
     ])
     func aLineThatIsNoRuleIsNamed(line: String) {
         let error = #expect(throws: KeychainError(.decode)) {
@@ -77,7 +94,7 @@ import Testing
         try "allow \(path)\n".write(toFile: "\(folder)/access.conf", atomically: true, encoding: .utf8)
         chmod("\(folder)/access.conf", 0o644)
         if geteuid() == 0 {
-            #expect(try AccessRules.read(in: user.directories)?.allow(program, of: 4711) == true)
+            #expect(try AccessRules.read(in: user.directories)?.gives(.allow, to: program, of: 4711) == true)
             try #require(chown("\(folder)/access.conf", 65_534, 65_534) == 0)
         }
         #expect(throws: KeychainError(.noAccessForItem)) { try AccessRules.read(in: user.directories) }

@@ -1,5 +1,6 @@
 import Foundation
 import Platform
+import Settings
 import TestSupport
 import Testing
 import TokenKit
@@ -18,7 +19,7 @@ struct TestUser {
         self.folder = folder
         let home = resolvedPath(folder.path) ?? folder.path
         preferences = KeychainPreferences(
-            directories: Directories(system: home + "/etc") { $0 == "HOME" ? home : nil })
+            directories: Directories(system: home + "/etc", ownedBy: geteuid()) { $0 == "HOME" ? home : nil })
     }
 
     var directories: Directories { preferences.directories }

@@ -1,7 +1,7 @@
 import Testing
 
-@testable import KeychainHost
 @testable import KeychainModel
+@testable import Settings
 
 @Suite struct PreferencesTextTests {
     private func parse(_ text: String) throws -> PreferencesText {
@@ -29,11 +29,73 @@ import Testing
         ("pin-timeout = 0", "not a number of seconds"), ("pin-timeout = 5m", "not a number of seconds"),
         ("pin-timeout = -1", "not a number of seconds"), ("pin-timeout = 4294967296", "not a number of seconds"),
         ("pin-timeout = 1\npin-timeout = 2", "line 2 of FILE sets pin-timeout again"),
+        ("pin-timeout = 1 2", "not a number of seconds"), ("locked keychain = /a", "sets 'locked keychain'"),
+        ("fixed = /a", "sets 'fixed'"), ("fixed preset keychain = /a", "sets 'fixed preset keychain'"),
+        ("fixed keychain = /a\nkeychain = /b", "line 2 of FILE differs from another line with keychain"),
+        ("keychain = \"/a", "a quote that is not closed"), ("keychain = \"/a\\\"", "a quote that is not closed"),
+        ("keychain = \"/a\" /b", "starts with neither"),
+        ("\n\nkeychain = /a\0b", "line 3 of FILE has a control character"),
+        ("# \u{1B}[2J", "a control character"), ("# \u{7F}", "a control character"),
     ])
     func whatIsNoSettingIsRefusedByItsLine(content: String, reason: String) throws {
         let error = try #require(throws: KeychainError.self) { try parse(content) }
         #expect(error.code == .decode)
         #expect(error.reason.contains(reason), "\(error)")
+    }
+
+    @Test func aQuotedValueMayBeginAndEndWithBlanksAndOtherSettingsHaveComments() throws {
+        let text = try parse(
+            "keychain = \"/a \" # mine\nkeychain = \"/\\\"\\\\\"\nkeychain = /a\"b\"\npin-timeout = 900 # a quarter\n"
+                + "pin-proof = # unset\n")
+        #expect(text[.keychain] == ["/a ", "/\"\\", "/a\"b\""])
+        #expect(text[.pinTimeout] == ["900"])
+        #expect(text[.pinProof] == [])
+    }
+
+    @Test func aWordBeforeTheNameStaysWhenTheValueChanges() throws {
+        var text = try parse("fixed keychain = /a\npreset\tpin-timeout=900\npin-proof = on\n")
+        #expect(text.choice(for: .keychain) == .fixed)
+        #expect(text.choice(for: .pinTimeout) == .preset)
+        #expect(text.choice(for: .pinProof) == nil && text.choice(for: .defaultKeychain) == nil)
+        try text.set(.keychain, to: ["/b", "/c"])
+        try text.set(.pinTimeout, to: ["60"])
+        #expect(text.text == "fixed keychain = /b\nfixed keychain = /c\npreset pin-timeout = 60\npin-proof = on\n")
+        try text.set(.keychain, to: nil)
+        #expect(text.choice(for: .keychain) == nil)
+    }
+
+    @Test func eachLineWithAFaultIsNamed() {
+        let text = "keychain = a\nkeychain = /b\nkeychains = /c\r\npin-proof = maybe"
+        #expect(PreferencesText.faults(in: text).map(\.line) == [1, 3, 4])
+        #expect(AccessRules.faults(in: "allow /a\nallow\n\nallow \"/a\n\0").map(\.line) == [2, 4, 5])
+        #expect(DisabledDrivers.faults(in: "piv\n# none\npiv other\n\"piv").map(\.line) == [3, 4])
+    }
+
+    /// The longest line that a file can have is read in time that grows with its length alone.
+    @Test(arguments: ["", "\"", "#"]) func aLongLineIsReadInTime(start: String) {
+        let line = start + String(repeating: "a\u{301} ", count: SettingsLine.maximumLength / 4)
+        let clock = ContinuousClock()
+        let time = clock.measure {
+            for _ in 1...4 {
+                _ = PreferencesText.faults(in: "keychain = /" + line)
+                _ = PreferencesText.faults(in: line + "= /")
+                _ = AccessRules.faults(in: "allow /" + line)
+                _ = DisabledDrivers.faults(in: line)
+            }
+        }
+        #expect(time < .seconds(10))
+        let fault = PreferencesText.faults(in: line + "= /").first
+        #expect((fault?.reason.utf8.count ?? 0) < 500)
+    }
+
+    @Test func aNameOfADriverHasALineAndCommentsStay() throws {
+        var drivers = try DisabledDrivers(parsing: "# cards\n piv # none\n\nother\r\nlast", of: "FILE")
+        #expect(drivers.names == ["piv", "other", "last"])
+        #expect(drivers.namedLines.map(\.line) == [2, 4, 5])
+        drivers.remove("piv")
+        drivers.insert("new")
+        drivers.insert("new")
+        #expect(drivers.text == "# cards\n\nother\r\nlast\nnew\n")
     }
 
     @Test(arguments: ["", "\n", "# only a comment\n", "keychain = /a\n", " keychain=/a\n\n#x\nlogin-keychain = ~/l\n"])

@@ -68,8 +68,12 @@ import VirtualCard
         for change in [CardSettings.Change.pinTimeout(1), .provesBeforePIN(true), .driver("piv", isDisabled: true)] {
             #expect(throws: refusal) { try stage.service.configureCards(change, in: .dynamic, silent) }
         }
-        #expect(throws: refusal) {
-            try stage.service.configureCards(.driver("piv", isDisabled: true), in: .system, silent)
+        try stage.service.configureCards(.driver("piv", isDisabled: true), in: .system, silent)
+        #expect(try stage.service.cardSettings(.drivers, in: .user, silent).disabledDrivers == [])
+        #expect(try stage.service.cardSettings(.drivers, in: .system, silent).disabledDrivers == ["piv"])
+        #expect(try stage.service.cardSettings(.drivers, in: nil, silent).disabledDrivers == ["piv"])
+        #expect(throws: KeychainError(.writePermission)) {
+            try stage.service.configureCards(.driver("piv", isDisabled: false), in: .user, silent)
         }
     }
 
