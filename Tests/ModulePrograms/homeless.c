@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "module.h"
 #include "host.h"
+#include <errno.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -41,9 +42,10 @@ static void get_rights_to_mount(void) {
         write_file("/proc/self/uid_map", map);
     }
     HOLDS(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
-    for (const char *const *folder = (const char *const[]){"/run/pcscd", "/etc/tokenkit", NULL}; *folder != NULL; folder++) {
-        HOLDS(mount("none", *folder, "tmpfs", 0, NULL) == 0 || errno == ENOENT);
-    }
+    HOLDS(mount("none", "/run/pcscd", "tmpfs", 0, NULL) == 0 || errno == ENOENT);
+    HOLDS(mount("none", "/etc", "tmpfs", 0, NULL) == 0);
+    write_file("/etc/passwd", "");
+    HOLDS(mkdir("/etc/tokenkit", 0755) == 0);
 }
 
 static int is_host_started(void) {
@@ -72,6 +74,39 @@ static void look(const char *home) {
     HOLDS(!is_host_started());
 }
 
+#define SETTINGS "/etc/tokenkit/keychains.conf"
+
+/* A folder for settings is no need of a host, nor is a file of comments alone, as packages install it. */
+static void look_at_settings(void) {
+    static const char *const comments[] = {"", "\n", "# keychain = /a\n \t# x\r\n\n", "#", NULL};
+    static const char *const settings[] = {"keychain = /a\n", "#\n\t keychain = /a", "x", NULL};
+    for (const char *const *text = comments; *text != NULL; text++) {
+        write_file(SETTINGS, *text);
+        HOLDS(!is_host_started());
+    }
+    for (const char *const *text = settings; *text != NULL; text++) {
+        write_file(SETTINGS, *text);
+        HOLDS(is_host_started());
+    }
+    /* Behind a comment that is longer than a block; and in a file longer than what the host reads. */
+    char text[70001] = "#";
+    memset(text + 1, 'x', 5000);
+    strcpy(text + 5000, "\nkeychain = /a\n");
+    write_file(SETTINGS, text);
+    HOLDS(is_host_started());
+    memset(text, '#', 70000);
+    text[70000] = 0;
+    write_file(SETTINGS, text);
+    HOLDS(is_host_started());
+    /* What is no file holds no program up. */
+    HOLDS(unlink(SETTINGS) == 0 && mkfifo(SETTINGS, 0644) == 0);
+    HOLDS(!is_host_started());
+    HOLDS(unlink(SETTINGS) == 0 && mkdir(SETTINGS, 0755) == 0);
+    HOLDS(is_host_started());
+    HOLDS(rmdir(SETTINGS) == 0);
+    HOLDS(!is_host_started());
+}
+
 int main(int count, char **arguments) {
     HOLDS(count == 3);
     const char *home = arguments[2];
@@ -83,6 +118,7 @@ int main(int count, char **arguments) {
 
     HOLDS(unsetenv("HOME") == 0 && unsetenv("XDG_CONFIG_HOME") == 0 && unsetenv("XDG_DATA_HOME") == 0);
     look(home);
+    look_at_settings();
     /* No variable is believed. */
     HOLDS(setenv("HOME", "/", 1) == 0);
     is_privileged = 1;

@@ -59,6 +59,9 @@ int32_t tokenkit_set_cancelable(int32_t is_cancelable);
 /* Opens /etc/passwd for reading. A descriptor, or -1. */
 int32_t tokenkit_open_users(void);
 
+/* Opens a file of settings for reading. A descriptor, -1 where there is none, or -2 where it cannot be read. */
+int32_t tokenkit_open_settings(const char *path);
+
 /* Appends a line to the log: to a file that only this user can read, or to standard error where the path has no slash. */
 void tokenkit_log(const char *path, const char *text, size_t count);
 /* Seconds and milliseconds since 1970. */
