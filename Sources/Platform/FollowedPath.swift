@@ -49,7 +49,8 @@ package struct FollowedPath {
                 return nil
             }
             if found.st_mode & S_IFMT == S_IFLNK {
-                owned.note(owner: found, of: "the symbolic link \(Self.path(names + [part]))")
+                let link = Self.path(names + [part])
+                owned.note(owner: found, of: "the symbolic link \(link)", at: link)
                 links += 1
                 guard links <= Self.maximumLinks, let target = next.linkTarget else {
                     if links > Self.maximumLinks { errno = ELOOP }
@@ -68,7 +69,7 @@ package struct FollowedPath {
         }
         path = Self.path(names)
         self.status = status
-        owned.note(owner: status, of: status.st_mode & S_IFMT == S_IFDIR ? "the folder \(path)" : path)
+        owned.note(owner: status, of: status.st_mode & S_IFMT == S_IFDIR ? "the folder \(path)" : path, at: path)
         self.parts = owned
     }
 
@@ -112,6 +113,28 @@ package struct FollowedPath {
         refusalOfOwners == nil && refusalOfFolders == nil && parts.isPrivate(status)
     }
 
+    /// A part of the path by which another user than root and this one can change what the path leads to.
+    package struct Weakness: Hashable, Sendable {
+        package let part: String
+        package let reason: String
+        /// Whether the part belongs to another user, and not only lets others write.
+        package let isOwners: Bool
+    }
+
+    /// The first such part; nil where only the user and root can change the file.
+    package var weakness: Weakness? {
+        if let foreign = parts.foreign {
+            return Weakness(
+                part: foreign.path, reason: "\(foreign.what) belongs to \(foreign.owner.text)", isOwners: true)
+        }
+        if let replaceable = parts.replaceable {
+            return Weakness(
+                part: replaceable, reason: "other users may replace files in \(replaceable)", isOwners: false)
+        }
+        guard !parts.isPrivate(status) else { return nil }
+        return Weakness(part: path, reason: "other users may write to \(path)", isOwners: false)
+    }
+
     /// Names the first folder of the path in which other users may replace the next part; nil where there is none.
     package var refusalOfFolders: Refusal? {
         guard let replaceable = parts.replaceable else { return nil }
@@ -125,13 +148,15 @@ package struct FollowedPath {
 private struct Parts {
     let user: User
     /// The first part that belongs neither to the user nor to root, and its owner.
-    var foreign: (what: String, owner: User)?
+    var foreign: (what: String, path: String, owner: User)?
     /// The first folder in which other users may replace the next part.
     var replaceable: String?
 
     /// Examines a folder of the path. A folder of a user without a number in this user namespace may be root's, and passes.
     mutating func note(folder status: stat, at path: String) {
-        if isForeign(status), !User(status.st_uid).isUnmapped { note(owner: status, of: "the folder \(path)") }
+        if isForeign(status), !User(status.st_uid).isUnmapped {
+            note(owner: status, of: "the folder \(path)", at: path)
+        }
         // In a sticky folder only the owner of a file can replace it.
         if !isPrivate(status), status.st_mode & S_ISVTX == 0 { replaceable = replaceable ?? path }
     }
@@ -142,8 +167,8 @@ private struct Parts {
         status.st_mode & S_IWOTH == 0 && (status.st_mode & S_IWGRP == 0 || status.st_gid == status.st_uid)
     }
 
-    mutating func note(owner status: stat, of what: String) {
-        if foreign == nil, isForeign(status) { foreign = (what, User(status.st_uid)) }
+    mutating func note(owner status: stat, of what: String, at path: String) {
+        if foreign == nil, isForeign(status) { foreign = (what, path, User(status.st_uid)) }
     }
 
     private func isForeign(_ status: stat) -> Bool { status.st_uid != user.number && status.st_uid != 0 }

@@ -1,5 +1,5 @@
 /// Programs that run other programs' text: what they do is not told by their file.
-enum Interpreter {
+package enum Interpreter {
     /// Beginnings of names, as `python` of `python3.11`. Other names that begin so count as interpreters too, which is the safe error.
     private static let prefixes = [
         "python", "pypy", "perl", "ruby", "php", "lua", "guile", "tclsh", "wish", "java", "node", "ksh", "wine",
@@ -15,7 +15,7 @@ enum Interpreter {
         "ocaml",
     ]
 
-    static func isOne(_ name: String) -> Bool {
+    package static func isOne(_ name: String) -> Bool {
         names.contains(name) || prefixes.contains { name.hasPrefix($0) }
     }
 

@@ -15,11 +15,17 @@ struct HelperProgram {
 
     /// Runs the program at the terminal, and waits for its end.
     ///
+    /// - Parameter isQuiet: whether its messages are dropped.
     /// - Returns: its status, and up to `limit` bytes of its standard output.
-    func run(_ arguments: [String], sending text: String, limit: Int) throws -> (status: Int32, output: [UInt8]) {
+    func run(
+        _ arguments: [String], sending text: String = "", limit: Int, isQuiet: Bool = false
+    ) throws -> (status: Int32, output: [UInt8]) {
         let (input, output) = (try Pipe(), try Pipe())
         let process = try start(
-            arguments, [.descriptor(input.reading), .descriptor(output.writing), StandardError.stream])
+            arguments,
+            [
+                .descriptor(input.reading), .descriptor(output.writing), isQuiet ? .nothing : StandardError.stream,
+            ])
         input.closeReading()
         output.closeWriting()
         // A program that wants no more has closed its side.

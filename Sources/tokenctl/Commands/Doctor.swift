@@ -11,10 +11,14 @@ struct Doctor: ParsableCommand {
         abstract: "Say what programs lack to use cards and keychains, and the command that mends it.",
         discussion: """
             Nothing is changed, and nothing sent to a card, except that other makers' PKCS#11 modules are started. Ends with 1 where \
-            something is missing.
+            something is missing. With --system it checks the machine for all users, as root, and not what is one user's: the \
+            card service, rules, units and modules, the settings in /etc/tokenkit, and who can change them.
             """)
 
     @OptionGroup var output: OutputOptions
+
+    @Flag(help: "Check the machine for all users, as root.")
+    var system = false
 
     @Option(
         help: ArgumentHelp("The PKCS#11 module, where it is not installed with this program.", valueName: "file"),
@@ -31,15 +35,9 @@ struct Doctor: ParsableCommand {
     }
 
     func run() throws {
-        let system = DoctorSystem()
-        let module = module ?? system.installedModule
-        let findings =
-            system.smartCardService() + system.module(module) + system.host() + system.p11Kit(module)
-            + system.otherModules() + system.sshAgent(module)
-            + system.networkSecurityServices(module)
-            + Doctor.keychains() + Doctor.modules()
-            + system.openSSL(keychainsWithEd25519: (try? Doctor.keychainsWithEd25519()) ?? []) + system.gnuPG()
-            + system.pinentry() + system.rejectedPINs() + system.accessRules()
+        let checks = DoctorSystem()
+        let module = module ?? checks.installedModule
+        let findings = system ? Doctor.ofMachine(module) : Doctor.ofUser(module, checks)
         if output.json {
             try Listing.showJSON(findings)
         } else {
@@ -50,6 +48,16 @@ struct Doctor: ParsableCommand {
             }
         }
         if findings.contains(where: { $0.state == "missing" }) { throw ExitCode.failure }
+    }
+
+    /// What the programs of this user lack.
+    private static func ofUser(_ module: String, _ system: DoctorSystem) -> [Finding] {
+        system.smartCardService() + system.module(module) + system.host() + system.p11Kit(module)
+            + system.otherModules() + system.sshAgent(module)
+            + system.networkSecurityServices(module)
+            + Doctor.keychains() + Doctor.modules()
+            + system.openSSL(keychainsWithEd25519: (try? Doctor.keychainsWithEd25519()) ?? []) + system.gnuPG()
+            + system.pinentry() + system.rejectedPINs() + DoctorMachine().settings()
     }
 
     /// The names of local keychains with a private Ed25519 key. Cards are not asked.
@@ -262,8 +270,16 @@ struct DoctorSystem {
 
     /// A file's text; nil where it cannot be read, or has more than 1 MiB.
     func text(_ path: String) -> String? {
-        guard let content = FileManager.default.contents(atPath: path), content.count <= 1 << 20 else { return nil }
-        return String(decoding: content, as: UTF8.self)
+        bytes(path).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    func bytes(_ path: String) -> Data? {
+        // Neither a pipe nor a device, which would not end.
+        var status = stat()
+        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG || path.hasPrefix("/proc/"),
+            let content = FileManager.default.contents(atPath: path), content.count <= 1 << 20
+        else { return nil }
+        return content
     }
 
     func names(in folder: String) -> [String] {
