@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import KeychainModel
 import Platform
+import Settings
 import TestSupport
 import Testing
 
@@ -172,5 +173,41 @@ import Testing
         #expect(try preferences.pinTimeout() == 600)
         try preferences.setSearchList(["/b"], in: .system)
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "keychain = /b\npin-timeout = 600\n")
+    }
+
+    // MARK: What is installed and explained
+
+    private static func repository(_ path: String) throws -> String {
+        try String(contentsOf: Program.packageRoot.appending(path: path), encoding: .utf8)
+    }
+
+    @Test func theFilesThatAreInstalledSetNothingAndTheirExamplesAreRight() throws {
+        for (name, count) in [("keychains.conf", 4), ("access.conf", 2)] {
+            let text = try Self.repository("settings/\(name)")
+            let lines = text.split(separator: "\n")
+            #expect(lines.allSatisfy { $0.hasPrefix("#") }, "\(name)")
+            // A comment has a blank behind its sign, and an example has none.
+            let examples = lines.filter { !$0.hasPrefix("# ") }.map { $0.dropFirst() + "\n" }
+            #expect(examples.count == count)
+            let faults =
+                name == "access.conf"
+                ? AccessRules.faults(in: examples.joined()) : PreferencesText.faults(in: examples.joined())
+            #expect(faults.isEmpty, "\(faults)")
+        }
+    }
+
+    @Test func theManualPageExplainsEachSettingAndHasRightExamples() throws {
+        let page = try Self.repository("Documentation/keychains.conf.5")
+        let explained = page.split(separator: "\n").filter { $0.hasPrefix(".It Ic ") }.map {
+            $0.dropFirst(7).prefix { $0 != " " }
+        }
+        let settings = PreferencesText.Setting.allCases.map(\.rawValue)
+        let words = PreferencesText.Choice.allCases.map(\.rawValue) + AccessRules.Right.allCases.map(\.rawValue)
+        #expect(Set(explained.map(String.init)) == Set(settings + words))
+        let examples = page.components(separatedBy: ".Bd -literal").dropFirst().map { block in
+            block.split(separator: "\n").dropFirst().prefix { $0 != ".Ed" }.map { $0 + "\n" }.joined()
+        }
+        try #require(examples.count == 2)
+        #expect(PreferencesText.faults(in: examples[0]).isEmpty && AccessRules.faults(in: examples[1]).isEmpty)
     }
 }
