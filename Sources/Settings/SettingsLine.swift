@@ -16,19 +16,19 @@ struct SettingsLine {
     /// The longest file that is read, in bytes.
     static let maximumLength = 64 << 10
 
-    /// The lines of a text. A control character is a fault: listings could not show it, and a path would end at U+0000.
+    /// The lines of a text. A control character in more than a comment is a fault: listings could not show it, and a path would end at
+    /// U+0000.
     static func lines(of text: String, faults: inout [SettingsFault]) -> [SettingsLine] {
         // Split by scalars, since a carriage return and a newline are one `Character`.
         var parts = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
         // The last line ends with a newline, not with another line.
         if parts.last?.isEmpty == true { parts.removeLast() }
         return parts.enumerated().map { index, part in
-            var line = SettingsLine(number: index + 1, text: String(part))
-            if part.contains(where: { $0.value < 0x20 && !isBlank($0) || $0.value == 0x7F }) {
-                faults.append(line.fault("has a control character"))
-                line = SettingsLine(number: line.number, text: line.text, content: "")
-            }
-            return line
+            let line = SettingsLine(number: index + 1, text: String(part))
+            guard line.content.unicodeScalars.contains(where: { $0.value < 0x20 && !isBlank($0) || $0.value == 0x7F })
+            else { return line }
+            faults.append(line.fault("has a control character"))
+            return SettingsLine(number: line.number, text: line.text, content: "")
         }
     }
 

@@ -35,7 +35,7 @@ import Testing
         ("keychain = \"/a", "a quote that is not closed"), ("keychain = \"/a\\\"", "a quote that is not closed"),
         ("keychain = \"/a\" /b", "starts with neither"),
         ("\n\nkeychain = /a\0b", "line 3 of FILE has a control character"),
-        ("# \u{1B}[2J", "a control character"), ("# \u{7F}", "a control character"),
+        ("keychain = /a\u{1B}[2J", "a control character"), ("keychain = /a\u{7F}b", "a control character"),
     ])
     func whatIsNoSettingIsRefusedByItsLine(content: String, reason: String) throws {
         let error = try #require(throws: KeychainError.self) { try parse(content) }
@@ -98,7 +98,10 @@ import Testing
         #expect(drivers.text == "# cards\n\nother\r\nlast\nnew\n")
     }
 
-    @Test(arguments: ["", "\n", "# only a comment\n", "keychain = /a\n", " keychain=/a\n\n#x\nlogin-keychain = ~/l\n"])
+    @Test(arguments: [
+        "", "\n", "# only a comment\n", "# \u{0C}\u{0}\n", "keychain = /a\n",
+        " keychain=/a\n\n#x\nlogin-keychain = ~/l\n",
+    ])
     func whatIsReadIsWrittenAsItWas(content: String) throws {
         #expect(try parse(content).text == content)
     }
@@ -135,13 +138,17 @@ import Testing
         var generator = SystemRandomNumberGenerator()
         let pieces = [
             "keychain", "login-keychain", "=", " ", "\n", "/a", "~/b", "#", "\r", "\t", "é", "\u{0}", "keychain = /x\n",
+            "\"", "\\", "fixed", "preset", "pin-timeout", "900",
         ]
         for _ in 0..<2000 {
             let content = (0..<Int.random(in: 0..<20, using: &generator)).map { _ in
                 pieces.randomElement(using: &generator) ?? ""
             }.joined()
-            guard let text = try? parse(content) else { continue }
-            #expect(text.text == content || text.text == content + "\n")
+            for text in [try? parse(content).text, try? DisabledDrivers(parsing: content, of: "FILE").text] {
+                guard let text else { continue }
+                #expect(text == content || text == content + "\n")
+            }
+            _ = AccessRules.faults(in: content)
         }
     }
 }
