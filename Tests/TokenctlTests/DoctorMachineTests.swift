@@ -50,7 +50,7 @@ import Testing
         try write("/etc/tokenkit/keychains.conf", "# all\nfixed pin-timeout = 900")
         try write(
             "/etc/tokenkit/access.conf",
-            "# the backup\nallow /usr/bin/backup user=root unit=backup.service # each night\n")
+            "# the backup\nallow /usr/bin/backup user=daemon unit=backup.service # each night\n")
         try write("/etc/tokenkit/disabled-drivers", "badge\n")
         try write("/etc/tokenkit/keychains.conf.lock")
         try write("/etc/tokenkit/access.conf.dpkg-dist", "allow\n")
@@ -114,7 +114,7 @@ import Testing
         try write("/etc/tokenkit/keychains.conf", "login-keychain = /bin/true\nkeychain = /none\n")
         try write(
             "/etc/tokenkit/access.conf",
-            "allow /none\nallow /bin/open\nallow /bin/link\nadminister /bin/python3\nallow /bin/true user=no-such-user\n"
+            "allow /none\nallow /bin/open\nallow /bin/link\nadminister /bin/python3\nallow /bin/true user=no-such-user\nallow /bin/true user=0\n"
         )
         try write("/etc/tokenkit/disabled-drivers", "badge\nbagde\n")
         try write("/etc/tokenkit/keychain.conf")
@@ -128,6 +128,7 @@ import Testing
                 "missing: line 3 of \(access) does not count: the program at /bin/link is /bin/true | sudoedit \(access)",
                 "missing: line 4 of \(access) does not count: /bin/python3 does what any script says | sudoedit \(access)",
                 "note: line 5 of \(access) is about the user 'no-such-user', whom the machine does not know",
+                "missing: line 6 of \(access) does not count: programs that run as root are given no right | sudoedit \(access)",
                 "note: line 2 of /etc/tokenkit/disabled-drivers names 'bagde', which is no driver",
                 "note: /etc/tokenkit/keychain.conf is none of keychains.conf, access.conf, disabled-drivers: nothing reads it",
             ])

@@ -124,6 +124,9 @@ struct DoctorMachine {
         if Interpreter.isOne(path.split(separator: "/").last.map(String.init) ?? "") {
             return ("does not count: \(path) does what any script says", edit)
         }
+        if rule.user == "root" || rule.user.flatMap({ UInt32($0) }) == 0 {
+            return ("does not count: programs that run as root are given no right", edit)
+        }
         if let user = rule.user, UInt32(user) == nil, unsafe getpwnam(user) == nil {
             return ("is about the user '\(user)', whom the machine does not know", nil)
         }
