@@ -183,10 +183,10 @@ extension KeychainConnection {
 }
 
 extension Database {
-    /// The tables whose rows are copied: all but the journal, whose entries are about another file.
+    /// The tables whose rows are copied: all but the journal, whose entries are about another file, and the row that each layout has.
     fileprivate var tablesWithContent: [String] {
         get throws(SQLiteError) {
-            try texts("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'journal'")
+            try texts("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('journal', 'program')")
         }
     }
 

@@ -171,7 +171,8 @@ package enum Migrations {
         """,
     ]
 
-    private static let programTable = "CREATE TABLE program (id INTEGER PRIMARY KEY CHECK (id = 1), version TEXT NOT NULL) STRICT"
+    private static let programTable =
+        "CREATE TABLE program (id INTEGER PRIMARY KEY CHECK (id = 1), version TEXT NOT NULL) STRICT"
 
     /// The tables whose rows have a checksum.
     static let checkedTables = ["keychain", "settings", "card_binding"] + ItemClass.stored.map(\.rawValue)

@@ -6,7 +6,7 @@ enum ConsumerFiles {
             "<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
             "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 200] /Contents 4 0 R /Resources << /Font << /F1 "
                 + "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >>",
-            "<< /Length 34 >>\nstream\nBT /F1 18 Tf 20 100 Td (Text) Tj ET\nendstream",
+            "<< /Length 35 >>\nstream\nBT /F1 18 Tf 20 100 Td (Text) Tj ET\nendstream",
         ]
         var (text, offsets) = ("%PDF-1.7\n", [Int]())
         for (index, object) in objects.enumerated() {
