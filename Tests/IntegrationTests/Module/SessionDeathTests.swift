@@ -39,7 +39,9 @@ import VirtualCard
         var signatures = 0
         var refusals: Set<String> = []
         var round = 0
-        while round < Self.rounds || kills.load(ordering: .relaxed) <= Self.deaths {
+        // On a busy machine a program can take longer than the host lives, several times on end.
+        var hasBothDone: Bool { !acknowledged.isEmpty && signatures > 0 || round >= 50 * Self.rounds }
+        while round < Self.rounds || kills.load(ordering: .relaxed) <= Self.deaths || !hasBothDone {
             round += 1
             try folder.write("answers", "open\nsecret \(round)\n")
             let added = try Program.run(

@@ -221,7 +221,7 @@ extension AccessPolicy {
     @Test func aRowOfTheLayoutBeforeAllows() throws {
         policy.allow(program, to: .read, item)
         let opened = try KeychainConnection.connect(path, access: .readWrite)
-        try opened.execute("PRAGMA user_version = 10")
+        try opened.execute("DROP TABLE program; PRAGMA user_version = 10")
         let later = try later()
         #expect(later.allows(program, to: .read, item))
         #expect(try opened.value("PRAGMA user_version").integer == Migrations.currentVersion)
