@@ -27,16 +27,17 @@ import Testing
     @Test func theHostAnswersThemThatItIsBusy() throws {
         defer { host.stop() }
         try startForEverybody()
-        let hello = Program.packageRoot.appending(path: "Tests/Fuzz/Seeds/hello/least").path()
+        let hello = Program.packageRoot.appending(path: "Tests/Fuzz/Seeds/hello/first").path()
         let script = """
             import socket, struct, sys
             hello = bytes.fromhex(sys.argv[2])
             client = socket.socket(socket.AF_UNIX)
             client.connect(sys.argv[1])
-            client.sendall(struct.pack("<4B3I", 1, 0, 0, 0, 1, len(hello), 0) + hello)
+            client.sendall(struct.pack("<4B3I", 1, 0, 0, 0, 0, len(hello), 0) + hello)
             print(struct.unpack_from("<Q", client.recv(64), 16)[0])
             """
-        let bytes = try #require(FileManager.default.contents(atPath: hello)).map { String(format: "%02x", $0) }.joined()
+        let bytes = try #require(FileManager.default.contents(atPath: hello)).map { String(format: "%02x", $0) }
+            .joined()
         let greeting = ["/usr/bin/python3", "-c", script, host.socket, bytes]
         // A program of the user learns that it has another environment.
         let (otherEnvironment, busy) = ("2\n", "3\n")
@@ -50,10 +51,10 @@ import Testing
         defer { host.stop() }
         try startForEverybody()
         let list = ["env", "SSH_AUTH_SOCK=" + folder.path("tokenkit/ssh.sock"), "ssh-add", "-l"]
-        let (noKeys, noAgent) = (1 as Int32, 2 as Int32)
+        let (noKeys, noAgent) = ("The agent has no identities.", "communication with agent failed")
         let own = try Program.run(list)
-        #expect(own.status == noKeys, "\(own)")
+        #expect("\(own)".contains(noKeys), "\(own)")
         let other = try Program.run(asOther + list)
-        #expect(other.status == (asOther.isEmpty ? noKeys : noAgent), "\(other)")
+        #expect("\(other)".contains(asOther.isEmpty ? noKeys : noAgent), "\(other)")
     }
 }
