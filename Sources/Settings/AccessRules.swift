@@ -44,7 +44,7 @@ package struct AccessRules: ReadSettings, Sendable {
         }
     }
 
-    private static let form = "write: allow /PATH [user=NAME] [unit=NAME]"
+    private static let form = "write: allow /PATH [user=NAME] [unit=NAME], or administer in place of allow"
 
     private static func rule(_ words: [String], _ line: Int) -> Rule? {
         guard words.count >= 2, let right = Right(rawValue: words[0]), words[1].hasPrefix("/") else { return nil }

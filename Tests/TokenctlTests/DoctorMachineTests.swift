@@ -78,7 +78,7 @@ import Testing
                 "missing: line 4 of /etc/tokenkit/access.conf has a quote that is not closed, so that no line counts",
                 "missing: line 1 of /etc/tokenkit/disabled-drivers is not the name of one driver, so that no line counts",
             ])
-        let form = "write: allow /PATH [user=NAME] [unit=NAME]"
+        let form = "write: allow /PATH [user=NAME] [unit=NAME], or administer in place of allow"
         #expect(settings[4].hasSuffix("no line counts (\(form)) | sudoedit /etc/tokenkit/access.conf"))
     }
 
@@ -201,9 +201,9 @@ import Testing
 
     @Test func twoInstallationsAreTold() throws {
         try write("/usr/bin/tokenctl")
-        #expect(machine.installations("").isEmpty)
+        #expect(machine.installations().isEmpty)
         try write("/usr/local/bin/tokenctl")
-        #expect(machine.installations("").map(\.remedy) == ["sudo make uninstall"])
+        #expect(machine.installations().map(\.remedy) == ["sudo make uninstall"])
     }
 
     @Test func whoCanChangeAProgramIsTold() throws {

@@ -8,7 +8,7 @@ public import SystemCrypto
 /// Operations that belong together are one call, in which no other program has the token: a card in a reader (``TokenSlot``)
 /// begins a transaction, selects its application, acts and ends the transaction. A call that names an insertion fails with
 /// ``TokenError`` `.card(.removed)` once its token is out, and where it is about listed objects also once their list is out of date. An
-/// operation that names its public key is about that key, wherever the list comes from. The other calls read from the present token, and are repeated after
+/// operation that names its public key is about that key, whenever it was listed. The other calls read from the present token, and are repeated after
 /// interference by another program.
 public protocol TokenBackend: AnyObject, Sendable {
     /// The reader's name, or the name of the slot of a module.

@@ -3,13 +3,14 @@ internal import HostAPI
 internal import Platform
 
 extension Doctor {
-    /// What the machine lacks for its users.
+    /// Findings about the whole machine, for its administrator.
     static func ofMachine(_ module: String) -> [Finding] {
-        let (user, machine) = (DoctorSystem(), DoctorMachine())
+        let machine = DoctorMachine()
+        let system = machine.system
         let prefix = HostProgram.folderOfInstallation
-        return machine.rights() + user.smartCardService() + machine.readers() + machine.polkit()
+        return machine.rights() + system.smartCardService() + machine.readers() + machine.polkit()
             + machine.deviceRules(prefix)
-            + user.module(module) + user.p11Kit(module) + machine.installations(module) + machine.versions()
+            + system.module(module) + system.p11Kit(module) + machine.installations() + machine.versions()
             + machine.units(prefix) + machine.programs(module, prefix) + machine.settings() + machine.logins(module)
     }
 }
@@ -79,7 +80,7 @@ extension DoctorMachine {
     /// The rule by which the seat's user may open readers.
     func deviceRules(_ prefix: String) -> [Finding] {
         let (name, override) = ("70-tokenkit.rules", "/etc/udev/rules.d/70-tokenkit.rules")
-        if looking.target(root + override) == "/dev/null" {
+        if resolvedPath(root + override) == "/dev/null" {
             return [note("udev", "\(override) switches the rule for readers off", "sudo rm \(override)")]
         }
         let folders = [
@@ -95,8 +96,8 @@ extension DoctorMachine {
 
     // MARK: What is installed
 
-    /// Copies of the module in several places: programs may load another one than that of the host.
-    func installations(_ module: String) -> [Finding] {
+    /// Installations by a package and by make beside each other: programs may load the module of one and start the host of the other.
+    func installations() -> [Finding] {
         let (packaged, made) = ("/usr/bin/tokenctl", "/usr/local/bin/tokenctl")
         guard exists(packaged), exists(made) else { return [] }
         return [
@@ -136,7 +137,7 @@ extension DoctorMachine {
         let folders = [
             "/etc/systemd/user", "/usr/local/lib/systemd/user", "/usr/lib/systemd/user", "\(prefix)/lib/systemd/user",
         ]
-        if looking.target(root + "/etc/systemd/user/\(name)") == "/dev/null" {
+        if resolvedPath(root + "/etc/systemd/user/\(name)") == "/dev/null" {
             return [
                 note("units", "\(name) is masked for all users", "sudo systemctl --global unmask \(name)")
             ]
@@ -154,7 +155,7 @@ extension DoctorMachine {
         return ok("units", "\(name) is there in every session")
     }
 
-    /// Who can change what users' programs load and run.
+    /// The installed programs and libraries, which root alone may be able to change.
     func programs(_ module: String, _ prefix: String) -> [Finding] {
         let copy = module.hasSuffix(".so") ? "\(module.dropLast(3))-cards.so" : module
         let libraries = names(in: "\(prefix)/lib").map { "\(prefix)/lib/\($0)" } + ["\(prefix)/lib"]
@@ -207,16 +208,6 @@ extension DoctorMachine {
             }
         }
         return findings
-    }
-}
-
-extension DoctorSystem {
-    /// The target of a symbolic link; nil for anything else.
-    func target(_ path: String) -> String? {
-        var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let count = unsafe readlink(path, &bytes, bytes.count)
-        guard count > 0 else { return nil }
-        return String(decoding: bytes.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }
 

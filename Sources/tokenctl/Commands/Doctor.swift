@@ -50,7 +50,7 @@ struct Doctor: ParsableCommand {
         if findings.contains(where: { $0.state == "missing" }) { throw ExitCode.failure }
     }
 
-    /// What the programs of this user lack.
+    /// Findings about the user's own programs and keychains.
     private static func ofUser(_ module: String, _ system: DoctorSystem) -> [Finding] {
         system.smartCardService() + system.module(module) + system.host() + system.p11Kit(module)
             + system.otherModules() + system.sshAgent(module)

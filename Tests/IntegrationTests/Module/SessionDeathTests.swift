@@ -40,8 +40,9 @@ import VirtualCard
         var refusals: Set<String> = []
         var round = 0
         // On a busy machine a program can take longer than the host lives, several times on end.
-        var hasBothDone: Bool { !acknowledged.isEmpty && signatures > 0 || round >= 50 * Self.rounds }
-        while round < Self.rounds || kills.load(ordering: .relaxed) <= Self.deaths || !hasBothDone {
+        while round < Self.rounds || kills.load(ordering: .relaxed) <= Self.deaths
+            || (acknowledged.isEmpty || signatures == 0) && round < 50 * Self.rounds
+        {
             round += 1
             try folder.write("answers", "open\nsecret \(round)\n")
             let added = try Program.run(

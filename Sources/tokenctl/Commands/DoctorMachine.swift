@@ -7,17 +7,17 @@ internal import Settings
 struct DoctorMachine {
     typealias Finding = Doctor.Finding
 
-    /// What stands before each path; empty but in tests.
+    /// A prefix of every path: the folder in which a test has its files, else empty.
     var root = ""
     /// The user who must own the files.
     var owner: uid_t = 0
     /// Whether there is a driver of cards with a name.
     var isDriver: (String) -> Bool = CardDrivers.isName
-    let looking = DoctorSystem()
+    let system = DoctorSystem()
 
-    func exists(_ path: String) -> Bool { looking.exists(root + path) }
-    func text(_ path: String) -> String? { looking.text(root + path) }
-    func names(in folder: String) -> [String] { looking.names(in: root + folder) }
+    func exists(_ path: String) -> Bool { system.exists(root + path) }
+    func text(_ path: String) -> String? { system.text(root + path) }
+    func names(in folder: String) -> [String] { system.names(in: root + folder) }
 
     /// The way in which others than root can change a file, and the command that ends it; nil where there is none, or no file.
     func weakness(of path: String) -> (reason: String, remedy: String)? {
@@ -65,7 +65,7 @@ struct DoctorMachine {
         if status.st_mode & S_IROTH == 0 {
             return [finding("missing", "programs of users cannot read \(path)", "sudo chmod a+r \(file)")]
         }
-        guard let bytes = looking.bytes(root + path), let text = String(validating: bytes, as: UTF8.self) else {
+        guard let bytes = system.bytes(root + path), let text = String(validating: bytes, as: UTF8.self) else {
             return [finding("missing", "\(path) does not count: it cannot be read as UTF-8", "sudoedit \(file)")]
         }
         let faults =
