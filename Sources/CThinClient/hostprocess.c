@@ -33,6 +33,24 @@ char **tokenkit_environment(void) { return environ; }
 
 int32_t tokenkit_is_privileged(void) { return getauxval(AT_SECURE) != 0; }
 
+/* A connected socket whose listener is a process of this user. */
+static int32_t connect_to(const struct sockaddr_un *address, socklen_t length) {
+    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor < 0) return -errno;
+    descriptor = tokenkit_moved_up(descriptor);
+    if (descriptor < 0) return descriptor;
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    /* The socket does not block: a host with a full queue counts as none for now. */
+    int error = 0;
+    if (connect(descriptor, (const struct sockaddr *)address, length) != 0) error = -errno;
+    else if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) error = -errno;
+    else if (peer.uid != geteuid()) error = -EPERM;
+    else if (fcntl(descriptor, F_SETFL, 0) != 0) error = -errno;
+    if (error != 0) close(descriptor);
+    return error != 0 ? error : descriptor;
+}
+
 int32_t tokenkit_connect(const char *folder, const char *name) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t length = strlen(folder);
@@ -44,20 +62,14 @@ int32_t tokenkit_connect(const char *folder, const char *name) {
     struct stat status;
     if (lstat(folder, &status) != 0) return -errno;
     if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077) != 0) return -EPERM;
-    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (descriptor < 0) return -errno;
-    descriptor = tokenkit_moved_up(descriptor);
-    if (descriptor < 0) return descriptor;
-    struct ucred peer;
-    socklen_t size = sizeof peer;
-    /* The socket does not block: a host with a full queue counts as none for now. */
-    int error = 0;
-    if (connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0) error = -errno;
-    else if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) error = -errno;
-    else if (peer.uid != geteuid()) error = -EPERM;
-    else if (fcntl(descriptor, F_SETFL, 0) != 0) error = -errno;
-    if (error != 0) close(descriptor);
-    return error != 0 ? error : descriptor;
+    return connect_to(&address, sizeof address);
+}
+
+int32_t tokenkit_connect_again(int32_t connected) {
+    struct sockaddr_un address;
+    socklen_t size = sizeof address;
+    if (getpeername(connected, (struct sockaddr *)&address, &size) != 0) return -errno;
+    return address.sun_family == AF_UNIX ? connect_to(&address, size) : -EAFNOSUPPORT;
 }
 
 uint64_t tokenkit_socket_inode(int32_t descriptor) {

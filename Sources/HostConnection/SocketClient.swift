@@ -175,7 +175,8 @@ package final class SocketClient: Sendable {
                 notices.take(notice)
                 continue
             case .answer: return try? HostAnswer(parsing: fields, lane: message.takeSecrets())
-            case .hello, .serviceHello, .keychainHello, .connection, .request, .reply, .cancellation, .part, .trace:
+            case .hello, .serviceHello, .keychainHello, .join, .connection, .request, .reply, .cancellation, .part,
+                .trace:
                 return nil
             }
         }
@@ -252,7 +253,7 @@ package final class SocketClient: Sendable {
             host.start?.note(nil)
             if let trace, !first.pass(trace, as: .trace) { throw SocketClient.ended }
             return first
-        case .otherVersion:
+        case .otherVersion, .servedElsewhere:
             reason = "the host of the keychains is of another version (tokenctl host stop, or install one version)"
         case .otherEnvironment:
             reason = """

@@ -83,7 +83,7 @@ final class Client: Sendable {
     }
 
     /// Serves a connection on a thread of its own. Closes a connection beyond the maximum, or without a thread for it.
-    private func begin(_ connection: FrameSocket) {
+    func begin(_ connection: FrameSocket) {
         guard let peer = Peer(of: connection.descriptor), responder.admits(peer) else { return }
         let isTaken = state.withLock { state in
             guard !state.hasEnded, state.connections.count < Client.maximumConnections else { return false }

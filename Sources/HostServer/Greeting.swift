@@ -12,14 +12,14 @@ package struct ClientMaker: Sendable {
     /// The reason that a client's host cannot be made.
     package typealias Refusal = KeychainError
 
-    let module: @Sendable (Hello, Peer) -> Cryptoki
+    let module: @Sendable (Hello, Peer, _ isElsewhere: Bool) -> Cryptoki
     let service: @Sendable (ServiceHello, Peer) throws(Refusal) -> any InProcessHost
 
     /// - Parameters:
-    ///   - module: makes the state of a PKCS #11 module.
+    ///   - module: makes the state of a PKCS #11 module, which may run on another machine.
     ///   - service: makes the host of a client that asks its face. If it throws, each request of the client fails with the reason.
     package init(
-        module: @escaping @Sendable (Hello, Peer) -> Cryptoki,
+        module: @escaping @Sendable (Hello, Peer, _ isElsewhere: Bool) -> Cryptoki,
         service: @escaping @Sendable (ServiceHello, Peer) throws(Refusal) -> any InProcessHost
     ) {
         self.module = module
@@ -28,10 +28,15 @@ package struct ClientMaker: Sendable {
 
     func responder(for hello: ClientHello, _ peer: Peer) -> any Responder {
         switch hello {
-        case .module(let hello): ModuleResponder(cryptoki: module(hello, peer))
+        case .module(let hello): responder(for: hello, peer, isElsewhere: false)
         case .service(let hello): responder(for: hello, peer)
         case .keychain(let hello): responder(for: hello, peer)
         }
+    }
+
+    /// - Parameter isElsewhere: whether the module runs on another machine.
+    func responder(for hello: Hello, _ peer: Peer, isElsewhere: Bool) -> ModuleResponder {
+        ModuleResponder(cryptoki: module(hello, peer, isElsewhere))
     }
 
     /// Only files have passwords, but a card may open a file; modules are not searched.
@@ -55,19 +60,39 @@ package struct ClientMaker: Sendable {
     }
 }
 
+/// The first message of a connection.
+enum FirstMessage: Equatable {
+    case hello(ClientHello)
+    /// The ticket of a client on another machine, to which the connection belongs.
+    case join(Ticket)
+
+    static func isFirst(_ header: FrameHeader) -> Bool {
+        [.hello, .serviceHello, .keychainHello, .join].contains(header.kind) && header.number == 0
+            && header.secretCount == 0
+    }
+
+    /// - Returns: nil for any other message.
+    init?(_ header: FrameHeader, _ fields: [UInt8]) {
+        guard FirstMessage.isFirst(header) else { return nil }
+        if header.kind == .join {
+            guard let ticket = try? Ticket(parsing: fields) else { return nil }
+            self = .join(ticket)
+        } else {
+            guard let hello = ClientHello(header, fields) else { return nil }
+            self = .hello(hello)
+        }
+    }
+}
+
 /// The first message of a client, by which it says what it is going to ask.
 enum ClientHello: Equatable {
     case module(Hello)
     case service(ServiceHello)
     case keychain(KeychainHello)
 
-    static func isHello(_ header: FrameHeader) -> Bool {
-        [.hello, .serviceHello, .keychainHello].contains(header.kind) && header.number == 0 && header.secretCount == 0
-    }
-
     /// - Returns: nil for any other message.
     init?(_ header: FrameHeader, _ fields: [UInt8]) {
-        guard ClientHello.isHello(header) else { return nil }
+        guard FirstMessage.isFirst(header) else { return nil }
         switch header.kind {
         case .hello:
             guard let hello = try? Hello(parsing: fields), hello.firstHandle <= Hello.maximumFirstHandle else {
@@ -77,9 +102,10 @@ enum ClientHello: Equatable {
         case .keychainHello:
             guard let hello = try? KeychainHello(parsing: fields) else { return nil }
             self = .keychain(hello)
-        default:
+        case .serviceHello:
             guard let hello = try? ServiceHello(parsing: fields) else { return nil }
             self = .service(hello)
+        default: return nil
         }
     }
 

@@ -41,6 +41,9 @@ extension Peer {
     /// The name of the program that the process runs; empty where it cannot be seen.
     package var program: String { Executable.name(of: process) }
 
+    /// The variables that the program was started with; none where they cannot be seen.
+    package var variables: [String: String] { handle.map { ProcessEnvironment.variables(of: $0) } ?? [:] }
+
     /// The process as a client of the host.
     package var client: HostStatus.Client { HostStatus.Client(process: process, program: program) }
 }

@@ -28,13 +28,13 @@ struct PendingGreetings {
     ///
     /// - Parameter watched: ``watched`` after `poll`.
     /// - Returns: the greetings that are complete.
-    mutating func advance(_ watched: ArraySlice<pollfd>) -> [(greeting: PendingGreeting, hello: ClientHello)] {
-        var (complete, incomplete): ([(PendingGreeting, ClientHello)], [PendingGreeting]) = ([], [])
+    mutating func advance(_ watched: ArraySlice<pollfd>) -> [(greeting: PendingGreeting, message: FirstMessage)] {
+        var (complete, incomplete): ([(PendingGreeting, FirstMessage)], [PendingGreeting]) = ([], [])
         let now = ContinuousClock.now
         for (var greeting, state) in zip(pending, watched) {
             switch state.revents == 0 ? .incomplete : greeting.read() {
             case .incomplete: if now < greeting.deadline { incomplete.append(greeting) }
-            case .complete(let hello): complete.append((greeting, hello))
+            case .complete(let message): complete.append((greeting, message))
             case .invalid: break
             }
         }
@@ -43,10 +43,12 @@ struct PendingGreetings {
     }
 }
 
-/// A connection with the part of its client's hello that has come.
+/// A connection with the part of its first message that has come.
 struct PendingGreeting {
     let socket: FrameSocket
     let peer: Peer
+    /// Whether it came to the socket for clients on other machines.
+    let isFromElsewhere: Bool
     let deadline: ContinuousClock.Instant
 
     private var header: FrameHeader?
@@ -56,30 +58,31 @@ struct PendingGreeting {
 
     enum Progress {
         case incomplete
-        case complete(ClientHello)
+        case complete(FirstMessage)
         /// The client is gone, or sent something else.
         case invalid
     }
 
-    init(_ socket: FrameSocket, _ peer: Peer) {
+    init(_ socket: FrameSocket, _ peer: Peer, isFromElsewhere: Bool = false) {
         self.socket = socket
         self.peer = peer
+        self.isFromElsewhere = isFromElsewhere
         deadline = .now + PendingGreeting.patience
     }
 
-    /// Reads the received part of the hello, and no byte behind it, since descriptors come with later messages.
+    /// Reads the received part of the message, and no byte behind it, since descriptors come with later messages.
     mutating func read() -> Progress {
         while true {
             let wanted = header?.fieldCount ?? FrameHeader.byteCount
             if bytes.count == wanted {
                 guard let header else {
-                    guard let header = try? FrameHeader(parsing: bytes), ClientHello.isHello(header) else {
+                    guard let header = try? FrameHeader(parsing: bytes), FirstMessage.isFirst(header) else {
                         return .invalid
                     }
                     (self.header, bytes) = (header, [])
                     continue
                 }
-                return ClientHello(header, bytes).map(Progress.complete) ?? .invalid
+                return FirstMessage(header, bytes).map(Progress.complete) ?? .invalid
             }
             // Memory grows with the received bytes only, whatever length the header announces.
             let offset = bytes.count

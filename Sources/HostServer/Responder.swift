@@ -72,7 +72,8 @@ struct ServiceResponder: Responder {
             line.end()
             return send(answer, number, over: line.connection)
         case .reply: return line.takeLateReply(number)
-        case .hello, .serviceHello, .keychainHello, .connection, .answer, .working, .question, .part, .trace, .notice:
+        case .hello, .serviceHello, .keychainHello, .join, .connection, .answer, .working, .question, .part, .trace,
+            .notice:
             return false
         }
     }

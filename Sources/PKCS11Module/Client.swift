@@ -16,6 +16,8 @@ enum Client {
     static let notInitialised = CKR_CRYPTOKI_NOT_INITIALIZED
 
     static let helloKind = FrameHeader.Kind.hello
+    /// Whether the host may be one on another machine, which ssh forwards.
+    static let usesForwardedHost = true
     static let version = Hello.version
 
     static func hello(firstHandle: UInt64, environment: [[UInt8]]) -> [UInt8] {

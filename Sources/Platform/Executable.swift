@@ -23,4 +23,10 @@ public enum Executable {
     public static func name(of process: Int32) -> String {
         path(of: process).split(separator: "/").last.map(String.init) ?? ""
     }
+
+    /// The words by which the program was started, as it shows them itself, with spaces between; empty where they cannot be seen.
+    package static func commandLine(of process: Int32) -> String {
+        let words = (KernelFile.bytes("/proc/\(process)/cmdline") ?? []).split(separator: 0)
+        return words.map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
+    }
 }

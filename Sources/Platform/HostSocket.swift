@@ -10,6 +10,8 @@ package enum HostSocket {
         case host
         /// For programs that know an SSH agent.
         case agent = "ssh.sock"
+        /// For modules on other machines, to which ssh forwards it.
+        case remote
     }
 
     /// - Parameter runtime: the session's folder.

@@ -9,7 +9,7 @@ package struct ProgramRun: Hashable, Sendable {
     let file: FileMark?
 
     /// - Returns: nil where there is no such process.
-    init?(of process: Int32) {
+    package init?(of process: Int32) {
         guard let status = ProcessStatus(of: process) else { return nil }
         self.init(process, status, OpenExecutable(of: process)?.state.mark)
     }

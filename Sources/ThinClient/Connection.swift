@@ -1,4 +1,3 @@
-internal import CHostStart
 internal import CThinClient
 
 /// A connection that this thread has.
@@ -19,25 +18,12 @@ struct Connection {
             && tokenkit_is_stale(connection.descriptor) == 0
     }
 
-    /// Makes a pair of sockets, whose other end the host serves from now on.
     func open(_ initialisation: UInt64, _ deadline: Deadline) throws(Failure) {
-        var ends: (Int32, Int32) = (-1, -1)
-        let made = unsafe withUnsafeMutablePointer(to: &ends) { pair in
-            unsafe pair.withMemoryRebound(to: Int32.self, capacity: 2) { unsafe tokenkit_socket_pair($0) }
-        }
-        guard made == 0 else {
-            throw Failure(Client.noDescriptor, "no descriptor is left for a connection to the host")
-        }
-        defer { _ = CThinClient.close(ends.1) }
-        let host: UInt64
-        do throws(Failure) { host = try Host.attach(ends.1, initialisation, deadline) } catch {
-            _ = CThinClient.close(ends.0)
-            throw error
-        }
-        tokenkit_set_patience(ends.0)
+        let (descriptor, host) = try Host.makeConnection(initialisation, deadline)
+        tokenkit_set_patience(descriptor)
         unsafe fields.pointee = tokenkit_connection(
-            descriptor: ends.0, request: 0, inode: tokenkit_socket_inode(ends.0), initialisation: initialisation,
-            host: host)
+            descriptor: descriptor, request: 0, inode: tokenkit_socket_inode(descriptor),
+            initialisation: initialisation, host: host)
     }
 
     func close() {

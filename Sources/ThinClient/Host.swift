@@ -1,9 +1,10 @@
+internal import CHostStart
 internal import CThinClient
 
 /// The host of this process: the one that the session's programs share, or else one of its own.
 ///
-/// The process is the client of its host by one connection, over which it hands in the others. When that connection ends, the
-/// host drops all state of this process.
+/// The process is the client of its host by one connection. It hands in the others over that one, or makes them by a ticket where the
+/// host is on another machine. When the first connection ends, the host drops all state of this process.
 enum Host {
     private static let none: UInt64 = 0
     private static let busy: UInt64 = 1
@@ -12,23 +13,23 @@ enum Host {
     /// The number of the present host, which rises with each host that this process has.
     static var number: UInt64 { tokenkit_load(Int32(tokenkit_word_hosts)) }
 
-    /// Has the host serve a connection, whose other end stays here. Starts a host where there is none.
+    /// Makes a further connection to the host. Starts a host where there is none.
     ///
-    /// - Returns: the host's number.
-    /// - Throws: ``Client/hostFailed`` where no host can be had, or what ``Client/requireNeed()`` throws.
-    static func attach(
-        _ descriptor: Int32, _ initialisation: UInt64, _ deadline: Deadline
-    ) throws(Failure) -> UInt64 {
+    /// - Returns: the connection, and the host's number.
+    /// - Throws: ``Client/hostFailed`` where no host can be had, ``Client/noDescriptor``, or what ``Client/requireNeed()`` throws.
+    static func makeConnection(
+        _ initialisation: UInt64, _ deadline: Deadline
+    ) throws(Failure) -> (descriptor: Int32, host: UInt64) {
         try acquire(initialisation, deadline)
-        var isSent = false
+        var further = Further.lost
         do throws(Failure) {
             let hadHost = isOpen(initialisation)
-            if isUsable(initialisation) { isSent = send(descriptor, deadline) }
+            if isUsable(initialisation) { further = makeFurther(deadline) }
             // A host may end at any moment.
-            if !isSent, !isUsable(initialisation) {
+            if case .lost = further, !isUsable(initialisation) {
                 if Client.reportsLostHost, hadHost { throw hostEnded }
                 try connect(initialisation, deadline)
-                isSent = send(descriptor, deadline)
+                further = makeFurther(deadline)
             }
         } catch {
             unsafe client.pointee.close()
@@ -37,9 +38,60 @@ enum Host {
         }
         let host = unsafe client.pointee.host
         release()
-        guard isSent else { throw hostFailed }
-        guard Initialisation.hasNotEnded(initialisation) else { throw Failure(Client.notInitialised) }
-        return host
+        switch further {
+        case .lost: throw hostFailed
+        case .noDescriptor: throw Failure(Client.noDescriptor, "no descriptor is left for a connection to the host")
+        case .made(let descriptor):
+            guard Initialisation.hasNotEnded(initialisation) else {
+                _ = close(descriptor)
+                throw Failure(Client.notInitialised)
+            }
+            return (descriptor, host)
+        }
+    }
+
+    private enum Further {
+        case made(Int32)
+        case noDescriptor
+        case lost
+    }
+
+    private static func makeFurther(_ deadline: Deadline) -> Further {
+        if tokenkit_load(Int32(tokenkit_word_elsewhere)) != 0 { return join(deadline) }
+        var ends: (Int32, Int32) = (-1, -1)
+        let made = unsafe withUnsafeMutablePointer(to: &ends) { pair in
+            unsafe pair.withMemoryRebound(to: Int32.self, capacity: 2) { unsafe tokenkit_socket_pair($0) }
+        }
+        guard made == 0 else { return .noDescriptor }
+        defer { _ = close(ends.1) }
+        guard send(ends.1, deadline) else {
+            _ = close(ends.0)
+            return .lost
+        }
+        return .made(ends.0)
+    }
+
+    /// Connects once more to a host on another machine, which knows this client by its ticket.
+    private static func join(_ deadline: Deadline) -> Further {
+        let descriptor = unsafe tokenkit_connect_again(client.pointee.descriptor)
+        guard descriptor >= 0 else {
+            unsafe client.pointee.close()
+            return .lost
+        }
+        let ticket = Ticket(
+            high: tokenkit_load(Int32(tokenkit_word_ticket_high)), low: tokenkit_load(Int32(tokenkit_word_ticket_low)))
+        guard HostSearch.send(.join, ticket.encoded(), to: descriptor, deadline) else {
+            _ = close(descriptor)
+            return .lost
+        }
+        return .made(descriptor)
+    }
+
+    /// Notes how the host makes further connections.
+    static func note(_ ticket: Ticket?) {
+        tokenkit_store(Int32(tokenkit_word_ticket_high), ticket?.high ?? 0)
+        tokenkit_store(Int32(tokenkit_word_ticket_low), ticket?.low ?? 0)
+        tokenkit_store(Int32(tokenkit_word_elsewhere), ticket == nil ? 0 : 1)
     }
 
     /// Sends a connection to the host over the client's connection, which is closed where the host is gone.

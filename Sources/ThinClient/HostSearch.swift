@@ -3,7 +3,8 @@ internal import CThinClient
 
 /// The search for the host.
 enum HostSearch {
-    /// Becomes the client of the session's host, or else starts a host for this process alone, which ends with the process.
+    /// Becomes the client of a host that ssh forwards from another machine, or of the session's host, or else starts a host for this process
+    /// alone, which ends with the process.
     ///
     /// - Parameter firstHandle: the number that handles begin with.
     /// - Returns: the connection, whose hello the host has accepted.
@@ -12,7 +13,11 @@ enum HostSearch {
         var environment = ClientEnvironment()
         let hello = Client.hello(firstHandle: firstHandle, environment: environment.variables)
         if let folder = sessionFolder {
-            let descriptor = connect(to: folder)
+            if Client.usesForwardedHost {
+                let descriptor = connect(to: folder, "forwarded\0")
+                if descriptor >= 0, isGreeted(descriptor, hello, isElsewhere: true, deadline.half) { return descriptor }
+            }
+            let descriptor = connect(to: folder, "host\0")
             if descriptor >= 0, isGreeted(descriptor, hello, deadline.half) { return descriptor }
         }
         try Client.requireNeed()
@@ -41,29 +46,48 @@ enum HostSearch {
         "a host was started, and has ended or does not answer (does tokenkitd run beside the library?)")
 
     /// Becomes the client of a host, or else closes the connection.
-    private static func isGreeted(_ descriptor: Int32, _ hello: [UInt8], _ deadline: Deadline) -> Bool {
+    ///
+    /// - Parameter isElsewhere: whether the host is one on another machine.
+    private static func isGreeted(
+        _ descriptor: Int32, _ hello: [UInt8], isElsewhere: Bool = false, _ deadline: Deadline
+    ) -> Bool {
         tokenkit_set_patience(descriptor)
-        guard greet(descriptor, hello, deadline) else {
+        guard greet(descriptor, hello, isElsewhere, deadline) else {
             _ = close(descriptor)
             return false
         }
         return true
     }
 
-    private static func greet(_ descriptor: Int32, _ fields: [UInt8], _ deadline: Deadline) -> Bool {
-        let message =
-            FrameHeader(Client.helloKind, number: 0, fieldCount: fields.count, secretCount: 0).encoded() + fields
+    private static func greet(
+        _ descriptor: Int32, _ fields: [UInt8], _ isElsewhere: Bool, _ deadline: Deadline
+    ) -> Bool {
+        guard send(Client.helloKind, fields, to: descriptor, deadline),
+            let header = receive(FrameHeader.byteCount, from: descriptor, deadline)
+        else { return false }
+        guard let header = try? FrameHeader(parsing: header), header.kind == .hello, header.number == 0,
+            header.secretCount == 0, let fields = receive(header.fieldCount, from: descriptor, deadline),
+            let answer = try? HelloAnswer(parsing: fields)
+        else { return false }
+        switch answer {
+        case .served(Client.version) where !isElsewhere: Host.note(nil)
+        case .servedElsewhere(Client.version, let ticket) where isElsewhere: Host.note(ticket)
+        default: return false
+        }
+        return true
+    }
+
+    /// Sends the first message of a connection.
+    static func send(
+        _ kind: FrameHeader.Kind, _ fields: [UInt8], to descriptor: Int32, _ deadline: Deadline
+    ) -> Bool {
+        let message = FrameHeader(kind, number: 0, fieldCount: fields.count, secretCount: 0).encoded() + fields
         let sent = unsafe message.withUnsafeBytes { message in
             var part = unsafe iovec(
                 iov_base: UnsafeMutableRawPointer(mutating: message.baseAddress), iov_len: message.count)
             return unsafe tokenkit_send(descriptor, tokenkit_socket_inode(descriptor), &part, 1, deadline.time)
         }
-        guard sent == 0, let header = receive(FrameHeader.byteCount, from: descriptor, deadline) else { return false }
-        guard let header = try? FrameHeader(parsing: header), header.kind == .hello, header.number == 0,
-            header.secretCount == 0, let fields = receive(header.fieldCount, from: descriptor, deadline),
-            let answer = try? HelloAnswer(parsing: fields)
-        else { return false }
-        return answer == .served(version: Client.version)
+        return sent == 0
     }
 
     private static func receive(_ count: Int, from descriptor: Int32, _ deadline: Deadline) -> [UInt8]? {
@@ -108,16 +132,13 @@ enum HostSearch {
         return folder
     }
 
-    private static func connect(to folder: [UInt8]) -> Int32 {
+    /// - Parameter name: of the socket, with a null byte at its end.
+    private static func connect(to folder: [UInt8], _ name: StaticString) -> Int32 {
         unsafe folder.withUnsafeBytes { folder in
             guard let folder = folder.baseAddress else { return -1 }
-            return unsafe tokenkit_connect(folder.assumingMemoryBound(to: CChar.self), HostSearch.socketName)
+            let name = unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
+            return unsafe tokenkit_connect(folder.assumingMemoryBound(to: CChar.self), name)
         }
-    }
-
-    private static var socketName: UnsafePointer<CChar> {
-        let name: StaticString = "host\0"
-        return unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
     }
 
     // MARK: - A host of this process's own

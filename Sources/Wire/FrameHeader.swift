@@ -30,6 +30,8 @@ package struct FrameHeader: Equatable {
         case notice = 12
         /// The first message of the C library, which asks for functions of SecKeychain.h.
         case keychainHello = 13
+        /// The first message of a further connection of a client on another machine, with its ``Ticket``. Requests follow.
+        case join = 14
     }
 
     package var kind: Kind

@@ -64,14 +64,18 @@ package enum HelloAnswer: Equatable {
     case otherEnvironment
     /// The host has its maximum of clients, or belongs to another user.
     case busy
+    /// The client is served as one on another machine, which hands in no descriptors: each further connection begins with the ticket.
+    case servedElsewhere(version: UInt64, ticket: Ticket)
 
     package init(parsing bytes: [UInt8]) throws(WireError) {
         var reader = FieldReader(bytes)
-        switch (try reader.number(), try reader.number()) {
-        case (0, let version): self = .served(version: version)
+        let (code, version) = (try reader.number(), try reader.number())
+        switch (code, version) {
+        case (0, _): self = .served(version: version)
         case (1, 0): self = .otherVersion
         case (2, 0): self = .otherEnvironment
         case (3, 0): self = .busy
+        case (4, _): self = .servedElsewhere(version: version, ticket: try Ticket(from: &reader))
         default: throw .malformed
         }
         try reader.finish()
@@ -92,7 +96,38 @@ package enum HelloAnswer: Equatable {
         case .busy:
             writer.append(3)
             writer.append(0)
+        case .servedElsewhere(let version, let ticket):
+            writer.append(4)
+            writer.append(version)
+            ticket.write(to: &writer)
         }
         return writer.bytes
+    }
+}
+
+/// A secret number by which the host knows the further connections of a client on another machine.
+package struct Ticket: Hashable {
+    package var high: UInt64
+    package var low: UInt64
+
+    package init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
+
+    package init(parsing bytes: [UInt8]) throws(WireError) {
+        var reader = FieldReader(bytes)
+        try self.init(from: &reader)
+        try reader.finish()
+    }
+
+    init(from reader: inout FieldReader) throws(WireError) { (high, low) = (try reader.number(), try reader.number()) }
+
+    package func encoded() -> [UInt8] {
+        var writer = FieldWriter()
+        write(to: &writer)
+        return writer.bytes
+    }
+
+    func write(to writer: inout FieldWriter) {
+        writer.append(high)
+        writer.append(low)
     }
 }

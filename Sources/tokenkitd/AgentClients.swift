@@ -37,7 +37,7 @@ struct AgentClients: Sendable {
         let client = AgentClient(
             named: peer.program, at: Executable.path(of: peer.process), process: peer.process
         ) { [self] describe in
-            let variables = AgentClients.variables(of: peer)
+            let variables = peer.variables
             let prompter = DescribingPrompter(prompter(peer, variables), describe)
             let host = Host(
                 forTokensOf: ProcessKeychains(
@@ -49,12 +49,8 @@ struct AgentClients: Sendable {
                 host, for: peer, variables, asks: true, isForRequests: true, describing: describe)
         } asking: {
             FirstAvailablePrompter.standard(
-                at: PromptPlace(about: peer.process, variables: AgentClients.variables(of: peer)))
+                at: PromptPlace(about: peer.process, variables: peer.variables))
         }
         return AgentSession(agent, for: client)
-    }
-
-    private static func variables(of peer: Peer) -> [String: String] {
-        peer.handle.map { ProcessEnvironment.variables(of: $0) } ?? [:]
     }
 }

@@ -25,11 +25,13 @@ struct SharedState: Sendable {
     ///
     /// - Parameters:
     ///   - variables: of the client's environment.
+    ///   - machine: the machine for which the program asks, whose uses are asked about each time; nil where it asks for itself.
     ///   - asks: whether a person may be asked.
     ///   - isForRequests: as `Permission` takes it.
     ///   - describe: the purpose of the present request, as `DescribingPrompter` takes it; by default what requests say.
     func host(
-        _ host: Host, for peer: Peer, _ variables: [String: String], asks: Bool, isForRequests: Bool,
+        _ host: Host, for peer: Peer, _ variables: [String: String], from machine: AskingMachine? = nil, asks: Bool,
+        isForRequests: Bool,
         describing describe: @escaping @Sendable () -> String? = { nil }
     ) -> Host {
         let place = PromptPlace(about: peer.process, variables: variables)
@@ -37,6 +39,7 @@ struct SharedState: Sendable {
             asks ? DescribingPrompter(FirstAvailablePrompter.standard(at: place), describe) : NoPrompter()
         return host.asking(
             for: Permission(
-                decisions, of: AskingProgram(peer.handle), asking: prompter, isForRequests: isForRequests))
+                decisions, of: AskingProgram(peer.handle), for: machine, asking: prompter,
+                isForRequests: isForRequests))
     }
 }

@@ -1,23 +1,20 @@
-internal import HostAPI
-internal import CCryptoki
 internal import Glibc
+internal import HostAPI
 internal import HostServer
 internal import KeychainHost
 internal import KeychainModel
 internal import LoginSessions
-internal import StandardDrivers
-internal import PKCS11Bridge
 internal import Platform
 internal import Prompters
 internal import SSHAgent
-internal import Settings
 internal import TokenKit
 internal import Wire
 
 // The host of cards and keychains, for PKCS #11 modules and for programs that ask its face.
 //
 //   tokenkitd            serves the programs of the session, over the socket that the service manager hands in, or else one that
-//                        it makes in $XDG_RUNTIME_DIR/tokenkit; also as an SSH agent, over a second socket there
+//                        it makes in $XDG_RUNTIME_DIR/tokenkit; also as an SSH agent, over a second socket there, and for modules on
+//                        other machines over a third
 //   tokenkitd --session  serves the programs of the session, over the socket there that tokenctl has made, as descriptor 3
 //   tokenkitd --private  serves the one program that started it, over descriptor 3
 //
@@ -38,40 +35,16 @@ func fail(_ message: String) -> Never {
 /// - Parameters:
 ///   - shared: the state that the host's programs have in common; nil for a host of one program.
 ///   - process: this process.
+///   - agent: knows the machines that ssh leads to; nil for a host of one program.
 ///   - trace: the trace of a host of one program; nil for a shared host.
-func makeClients(_ shared: SharedState?, in process: HostProcess, trace: TraceFile? = nil) -> ClientMaker {
-    ClientMaker { hello, peer in
-        let variables = ClientVariables(hello.environment).values
-        let filter = TokenFilter(
-            path: String(decoding: hello.libraryPath, as: UTF8.self), variable: variables["TOKENKIT_PKCS11_TOKENS"])
-        let promptPolicy = PromptPolicy(
-            variable: variables["TOKENKIT_PKCS11_PROMPT"], administrators: variables["TOKENKIT_PKCS11_ADMINISTER"],
-            program: peer.program, prompter: prompter(peer, variables),
-            isShared: shared != nil, mayAdminister: mayAdminister(peer))
-        let log = Log(isWanted: hello.wantsNotes)
-        let host = Host(
-            forTokensOf: ProcessKeychains(
-                sharedCards: shared?.cards, files: shared?.files ?? SharedKeychains(), drivers: StandardDrivers.all,
-                tellingNews: process.news(of: peer.client)),
-            prompter: promptPolicy.prompter,
-            touchPrompter: promptPolicy.touchPrompter, knownCards: shared?.knownCards, in: process,
-            for: peer.client, log: { line in log.write(line) })
-        return Cryptoki(
-            shared?.host(host, for: peer, variables, asks: promptPolicy.prompter != nil, isForRequests: false)
-                ?? host, filter: filter,
-            promptPolicy: promptPolicy, firstHandle: CK_ULONG(hello.firstHandle), log: log)
+func makeClients(
+    _ shared: SharedState?, in process: HostProcess, _ agent: Agent? = nil, trace: TraceFile? = nil
+) -> ClientMaker {
+    ClientMaker { hello, peer, isElsewhere in
+        ModuleClient(hello, peer, from: isElsewhere ? agent : nil).cryptoki(sharing: shared, in: process)
     } service: { hello, peer throws(KeychainError) in
         try ServiceClient(hello, peer).host(sharing: shared, in: process, trace: trace)
     }
-}
-
-/// Whether root has the user of a client's program administer cards. Programs are looked up only where there is such a rule.
-@Sendable func mayAdminister(_ peer: Peer) -> Bool {
-    guard let rules = try? AccessRules.read(in: KeychainPreferences().directories), rules.has(.administer) else {
-        return false
-    }
-    let program = AskingProgram(peer.handle)
-    return (try? program.identity()).map { rules.gives(.administer, to: $0, of: geteuid()) } ?? false
 }
 
 /// Asks the person in the place where the client runs.
@@ -79,23 +52,26 @@ func makeClients(_ shared: SharedState?, in process: HostProcess, trace: TraceFi
     FirstAvailablePrompter.standard(at: PromptPlace(process: peer.process, variables: variables))
 }
 
-/// The sockets that a service manager has made, the host's and the SSH agent's, each under its name in the unit: sd_listen_fds(3).
-func socketsOfServiceManager() -> (host: Int32, agent: Int32?)? {
+/// The sockets that a service manager has made, each under its name in the unit: sd_listen_fds(3).
+func socketsOfServiceManager() -> (host: Int32, agent: Int32?, remote: Int32?)? {
     guard let process = Environment.variable("LISTEN_PID"), Int32(process) == getpid(),
-        let count = Environment.variable("LISTEN_FDS").flatMap({ Int32($0) }), 1...2 ~= count
+        let count = Environment.variable("LISTEN_FDS").flatMap({ Int32($0) }), 1...3 ~= count
     else { return nil }
     let sockets = handedIn..<handedIn + count
     for socket in sockets { _ = fcntl(socket, F_SETFD, FD_CLOEXEC) }
     let names = Environment.variable("LISTEN_FDNAMES")?.split(separator: ":") ?? []
-    let agent = zip(sockets, names).first { $1 == "ssh" }?.0
-    return sockets.first { $0 != agent }.map { ($0, agent) }
+    func socket(_ name: String) -> Int32? { zip(sockets, names).first { $1 == name }?.0 }
+    let (agent, remote) = (socket("ssh"), socket("remote"))
+    return sockets.first { $0 != agent && $0 != remote }.map { ($0, agent, remote) }
 }
 
-/// The socket of the SSH agent, which this process makes and removes. Without one, the host serves all other programs.
-func agentSocket(in runtime: String) -> Int32? {
-    do throws(HostSocket.Failure) { return try HostSocket.listen(in: runtime, .agent) } catch {
+/// A further socket, which this process makes and removes. Without it, the host serves all other programs.
+///
+/// - Parameter use: what is missing without it.
+func furtherSocket(_ name: HostSocket.Name, in runtime: String, for use: String) -> Int32? {
+    do throws(HostSocket.Failure) { return try HostSocket.listen(in: runtime, name) } catch {
         if case .isServed = error { return nil }
-        writeError("tokenkitd: no SSH agent: \(error.reason)")
+        writeError("tokenkitd: no \(use): \(error.reason)")
         return nil
     }
 }
@@ -134,7 +110,6 @@ func serveSession(_ socket: (_ runtime: String) -> Int32) {
     let process = HostProcess(
         serving: { clients.programs }, sharing: shared.cards, shared.files, journal: journal,
         notices: DesktopNotices.ofSession)
-    let make = makeClients(shared, in: process)
     let agents = AgentClients(sharing: shared, in: process, insertion: watch.insertion) { line in
         if managed != nil { writeError(line) }
     }
@@ -148,11 +123,17 @@ func serveSession(_ socket: (_ runtime: String) -> Int32) {
         guard let runtime else { fail("the session has no folder for sockets (set XDG_RUNTIME_DIR)") }
         listener = socket(runtime)
     }
-    let ownAgentSocket = managed?.agent == nil ? runtime.flatMap { agentSocket(in: $0) } : nil
+    let ownAgentSocket =
+        managed?.agent == nil ? runtime.flatMap { furtherSocket(.agent, in: $0, for: "SSH agent") } : nil
+    let ownRemoteSocket =
+        managed?.remote == nil
+        ? runtime.flatMap { furtherSocket(.remote, in: $0, for: "modules on other machines") } : nil
     let host = SharedHost(
         listener: listener, counting: clients,
         agent: (managed?.agent ?? ownAgentSocket).map { AgentListener($0, agents.session) },
-        isNeeded: { shared.isNeeded || agents.agent.isInUse || (isAgentWanted && ownAgentSocket != nil) }, make)
+        elsewhere: managed?.remote ?? ownRemoteSocket ?? -1,
+        isNeeded: { shared.isNeeded || agents.agent.isInUse || (isAgentWanted && ownAgentSocket != nil) },
+        makeClients(shared, in: process, agents.agent))
     LoginWatch.start { lockEverything(shared, after: $0) }
     let file = runtime.flatMap { HostSocket.file(in: $0) }
     func isReachable() -> Bool {
@@ -161,6 +142,7 @@ func serveSession(_ socket: (_ runtime: String) -> Int32) {
     host.serve(end: EndSignal.catch(), isReachable: isReachable) {
         guard let runtime else { return }
         if ownAgentSocket != nil { HostSocket.remove(in: runtime, .agent) }
+        if ownRemoteSocket != nil { HostSocket.remove(in: runtime, .remote) }
         if managed == nil { HostSocket.remove(in: runtime) }
     }
 }

@@ -36,7 +36,7 @@ import WireTransport
             }
         }
         send(Self.message().suffix(1) + [9])
-        guard case .complete(.module(Self.hello)) = greeting.read() else {
+        guard case .complete(.hello(.module(Self.hello))) = greeting.read() else {
             Issue.record("it is no hello")
             return
         }

@@ -24,11 +24,12 @@ struct TestModule {
     /// - Parameters:
     ///   - other: a module whose home this one shares, as another program of the same user.
     ///   - cards: the cards that this module shares with other programs of a host.
+    ///   - asksEachTime: whether a person has to allow each use of a PIN.
     ///   - permission: the way to a person's permission for what this module's program does.
     init(
         _ readers: VirtualReader..., filter: TokenFilter = TokenFilter(), promptPolicy: PromptPolicy = PromptPolicy(),
-        sharing other: TestModule? = nil, cards: SharedCards? = nil, permission: Permission? = nil,
-        knownCards: KnownCards? = nil, log: Log = Log(),
+        sharing other: TestModule? = nil, cards: SharedCards? = nil, askingEachTime asksEachTime: Bool = false,
+        permission: Permission? = nil, knownCards: KnownCards? = nil, log: Log = Log(),
         watchingReaders watch: @escaping Host.ReaderWatch = { $0.run($1) }
     ) throws {
         let folder = try other?.folder ?? TemporaryFolder()
@@ -40,7 +41,7 @@ struct TestModule {
                 ["HOME": home, "XDG_RUNTIME_DIR": home + "/run"][$0]
             })
         process = ProcessKeychains(
-            preferences, sharedCards: cards,
+            preferences, sharedCards: cards, askingEachTime: asksEachTime,
             drivers: {
                 [
                     PIVDriver(

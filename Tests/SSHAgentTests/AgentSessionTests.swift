@@ -1,5 +1,7 @@
+import Foundation
 import HostAPI
 import KeychainModel
+import Platform
 import SecureBytes
 import Synchronization
 import SystemCrypto
@@ -312,5 +314,58 @@ import Testing
             kind: certified.kind, fields: [Samples.shared(certificate)] + other.fields, comment: [])
         #expect(session.answer(.add(mixed, nil)) == .failure)
         #expect(signature(session, certificate, [1]) != nil)
+    }
+
+    // MARK: The machine at the other end
+
+    /// The agent goes on knowing it when the client has closed its connection.
+    @Test func aClientIsKnownByTheMachineThatProvedItsKeyToIt() throws {
+        let (build, other) = (try PrivateKey.generate(.ed25519), try PrivateKey.generate(.ed25519))
+        let bind = Array("session-bind@openssh.com".utf8)
+        func bound(_ key: PrivateKey, forwarding isForwarding: Bool = false) throws -> AgentSession {
+            let session = Samples.session(agent, process: getpid())
+            let content = try Samples.bind(key, session: [1], isForwarding: isForwarding)
+            #expect(session.answer(.extend(name: bind, content: content)) == .success)
+            return session
+        }
+        #expect(agent.machine(connectedTo: getpid()) == nil)
+        try bound(build).end()
+        let machine = try #require(agent.machine(connectedTo: getpid()))
+        #expect(try machine.id == SSHPublicKey.fingerprint(of: build.publicKey.openSSH()))
+        #expect(machine.name.hasPrefix("host ED25519 SHA256:"))
+        #expect(agent.machine(connectedTo: getppid()) == nil)
+        // What proves nothing changes nothing, nor does a second proof.
+        try bound(other).end()
+        #expect(agent.machine(connectedTo: getpid()) == machine)
+        let session = Samples.session(agent, process: getpid())
+        var content = try Samples.bind(other, session: [1])
+        content[content.count - 2] ^= 1
+        #expect(session.answer(.extend(name: bind, content: content)) == .failure)
+        #expect(agent.machine(connectedTo: getpid()) == machine)
+        // A further machine behind the first one is not the one that the client is connected to.
+        let forwarded = try bound(build, forwarding: true)
+        #expect(try forwarded.answer(.extend(name: bind, content: Samples.bind(other, session: [2]))) == .success)
+        #expect(agent.machine(connectedTo: getpid()) == machine)
+    }
+
+    @Test func aProcessThatRunsAnotherProgramByNowIsConnectedToNoMachine() throws {
+        let input = try ChildProcess.pipe()
+        let null = try #require(FileHandle(forWritingAtPath: "/dev/null"))
+        let child = try ChildProcess(
+            ["sh", "-c", "read line; exec sleep 60"],
+            streams: [input.read.fileDescriptor, null.fileDescriptor, null.fileDescriptor])
+        defer {
+            kill(child.identifier, SIGKILL)
+            child.wait()
+        }
+        let process = child.identifier
+        try #require(eventually { ["sh", "dash", "bash"].contains(Executable.name(of: process)) })
+        let session = Samples.session(agent, process: process)
+        let name = Array("session-bind@openssh.com".utf8)
+        let content = try Samples.bind(PrivateKey.generate(.ed25519), session: [1])
+        #expect(session.answer(.extend(name: name, content: content)) == .success)
+        #expect(agent.machine(connectedTo: process) != nil)
+        try input.write.write(contentsOf: [10])
+        #expect(eventually { agent.machine(connectedTo: process) == nil })
     }
 }

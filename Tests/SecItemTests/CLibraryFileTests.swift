@@ -36,7 +36,8 @@ import Testing
         (
             "Connections",
             [
-                "close", "connect", "fcntl", "fstat", "getsockopt", "poll", "recv", "sendmsg", "setsockopt", "shutdown",
+                "close", "connect", "fcntl", "fstat", "getpeername", "getsockopt", "poll", "recv", "sendmsg",
+                "setsockopt", "shutdown",
                 "socket", "socketpair",
             ]
         ),

@@ -37,7 +37,12 @@ import Testing
 
     @Test func aGreetingIsReadAsItWasWritten() throws {
         #expect(try Hello(parsing: WireTests.hello.encoded()) == WireTests.hello)
-        for answer in [HelloAnswer.served(version: 1), .otherVersion, .otherEnvironment, .busy] {
+        let ticket = Ticket(high: .max, low: 1)
+        #expect(try Ticket(parsing: ticket.encoded()) == ticket)
+        for answer in [
+            HelloAnswer.served(version: 1), .otherVersion, .otherEnvironment, .busy,
+            .servedElsewhere(version: 1, ticket: ticket),
+        ] {
             #expect(try HelloAnswer(parsing: answer.encoded()) == answer)
         }
     }
@@ -95,7 +100,7 @@ import Testing
             let header = FrameHeader(.request, number: 1, fieldCount: fields, secretCount: secrets).encoded()
             #expect(throws: WireError.malformed) { try FrameHeader(parsing: header) }
         }
-        for kind: UInt8 in [0, 14, 255] {
+        for kind: UInt8 in [0, 15, 255] {
             let unknown = [kind] + [UInt8](repeating: 0, count: 15)
             #expect(throws: WireError.malformed) { try FrameHeader(parsing: unknown) }
         }

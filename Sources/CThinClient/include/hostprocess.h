@@ -26,6 +26,8 @@ int32_t tokenkit_is_privileged(void);
 /* Connects to a socket in a folder. The folder must belong to this user and grant others no access, and the process that listens
  * must be this user's. */
 int32_t tokenkit_connect(const char *folder, const char *name);
+/* Connects once more to where a socket is connected to. */
+int32_t tokenkit_connect_again(int32_t connected);
 
 /* The inode of a socket; 0 where the descriptor is none. */
 uint64_t tokenkit_socket_inode(int32_t descriptor);

@@ -14,23 +14,25 @@ package final class AccessDecisions: Sendable {
     let policy: any AccessPolicy
     /// The administrator's rules, as they are now; nil where there are none that can be read.
     private let rules: @Sendable () -> AccessRules?
-    private let patience: Duration
+    let patience: Duration
     /// One question at a time is before the person.
-    private let turn = QuestionTurn()
+    let turn = QuestionTurn()
     /// The times of denials. A denied question is not asked again for a moment: a program could ask until the person gives in.
     private let denials = Mutex(RecentEntries<Question, ContinuousClock.Instant>(limit: 256))
     private let denialLasts: Duration
 
-    private struct Question: Hashable {
+    struct Question: Hashable {
         let asker: Asker
         let use: AccessQuestion.Use
         let item: String
     }
 
-    private enum Asker: Hashable {
+    enum Asker: Hashable {
         case program(ProgramID)
         /// A program without lasting decisions, in one process.
         case run(ProgramRun)
+        /// A machine to which a program of one process leads.
+        case machine(ProgramRun)
     }
 
     /// A permission of one run of a program, which ends with that.
@@ -92,13 +94,20 @@ package final class AccessDecisions: Sendable {
             let question = question(use, item, purpose, subject)
             let key = Question(
                 asker: subject.lasting.map(Asker.program) ?? .run(subject.run), use: use, item: item.keyInPlace)
-            if let denial = denials.withLock({ $0[key] }), denial.duration(to: .now) < denialLasts {
-                throw AccessDecisions.denied(question)
-            }
-            let decision = try prompter.decide(question)
-            if decision == .deny { denials.withLock { $0[key] = .now } }
-            try take(decision, on: question, subject, item, of: program)
+            try take(decision(on: question, key, asking: prompter), on: question, subject, item, of: program)
         }
+    }
+
+    /// The person's decision. A denied question is not asked again for a moment.
+    func decision(
+        on question: AccessQuestion, _ key: Question, asking prompter: any Prompter
+    ) throws(KeychainError) -> AccessDecision {
+        if let denial = denials.withLock({ $0[key] }), denial.duration(to: .now) < denialLasts {
+            throw AccessDecisions.denied(question)
+        }
+        let decision = try prompter.decide(question)
+        if decision == .deny { denials.withLock { $0[key] = .now } }
+        return decision
     }
 
     /// - Throws: `errSecUserCanceled` where a person has denied it for ever, which goes before all else.
@@ -187,7 +196,7 @@ package final class AccessDecisions: Sendable {
         identity.container == nil ? identity.path : nil
     }
 
-    private static func denied(_ question: AccessQuestion, remedy: String? = nil) -> KeychainError {
+    static func denied(_ question: AccessQuestion, remedy: String? = nil) -> KeychainError {
         KeychainError(
             .userCanceled,
             "'\(question.program.name)' was not allowed to \(question.use.wordsBeforeItem) '\(question.item)'",
@@ -375,23 +384,5 @@ extension AccessSubject {
 extension AccessProgram {
     fileprivate init(_ program: DecidedProgram) {
         self = program.id == nil ? .any : .decided(name: program.name, identity: program.identity)
-    }
-}
-
-extension AccessQuestion.Program {
-    fileprivate init(_ identity: ProgramIdentity) {
-        self.init(
-            name: identity.name, path: identity.path, script: identity.script, container: identity.container?.words,
-            starter: identity.starter)
-    }
-}
-
-extension ProgramContainer {
-    fileprivate var words: String {
-        switch self {
-        case .flatpak(let id): "a sandbox that calls itself Flatpak's \(id)"
-        case .snap(let name): "a sandbox that calls itself the snap \(name)"
-        case .other: "a container with files of its own"
-        }
     }
 }

@@ -8,20 +8,23 @@ internal import TokenKit
 package struct Permission: Sendable {
     private let decisions: AccessDecisions
     private let program: AskingProgram
+    /// The machine for which the program asks; nil where it asks for itself.
+    private let machine: AskingMachine?
     private var prompter: any Prompter
     private var purpose: String?
     /// Whether each request says for itself what it is for, and whether a person may be asked.
     fileprivate let isForRequests: Bool
 
     /// - Parameters:
+    ///   - machine: the machine for which the program asks, whose uses are asked about each time; nil where it asks for itself.
     ///   - prompter: reaches the person by the host's own means: a client does not answer for its program.
     ///   - isForRequests: whether each request says for itself what it is for, and whether a person may be asked. Those of PKCS #11 do
     ///     neither.
     package init(
-        _ decisions: AccessDecisions, of program: AskingProgram, asking prompter: any Prompter,
-        isForRequests: Bool = true
+        _ decisions: AccessDecisions, of program: AskingProgram, for machine: AskingMachine? = nil,
+        asking prompter: any Prompter, isForRequests: Bool = true
     ) {
-        (self.decisions, self.program, self.prompter) = (decisions, program, prompter)
+        (self.decisions, self.program, self.machine, self.prompter) = (decisions, program, machine, prompter)
         self.isForRequests = isForRequests
     }
 
@@ -48,7 +51,11 @@ package struct Permission: Sendable {
         _ use: AccessQuestion.Use, of item: AccessItem, checking check: () throws(KeychainError) -> Void
     ) throws(KeychainError) {
         do throws(KeychainError) {
-            try decisions.require(use, of: item, for: purpose, by: program, asking: prompter, checking: check)
+            if let machine {
+                try decisions.require(use, of: item, from: machine, by: program, asking: prompter, checking: check)
+            } else {
+                try decisions.require(use, of: item, for: purpose, by: program, asking: prompter, checking: check)
+            }
         } catch {
             // No PIN that the program could give would help.
             throw error.code == .userCanceled ? error : error.failing(.permissionRequired)
@@ -116,11 +123,15 @@ package struct Permission: Sendable {
     /// The decisions that end with the host's process.
     var unsaved: [AccessEntry] { decisions.unsaved }
 
-    fileprivate func hasGiven(for place: String) -> Bool { decisions.hasGiven(for: place, program) }
+    fileprivate func hasGiven(for place: String) -> Bool { machine == nil && decisions.hasGiven(for: place, program) }
 
-    fileprivate func noteGiven(for place: String) { decisions.noteGiven(for: place, by: program) }
+    fileprivate func noteGiven(for place: String) {
+        if machine == nil { decisions.noteGiven(for: place, by: program) }
+    }
 
-    fileprivate func noteCreated(_ item: AccessItem) { decisions.noteCreated(item, by: program) }
+    fileprivate func noteCreated(_ item: AccessItem) {
+        if machine == nil { decisions.noteCreated(item, by: program) }
+    }
 }
 
 extension AuthenticationContext {

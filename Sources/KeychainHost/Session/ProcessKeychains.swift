@@ -30,6 +30,7 @@ public final class ProcessKeychains: Sendable {
     private let tellNews: TokenNews.Listener?
     /// The cards that clients of the host have in common; nil where this client has its own.
     private let sharedCards: SharedCards?
+    private let asksEachTime: Bool
     /// The open files, which the clients of a session's host have in common.
     private let files: SharedKeychains
     private let state = Mutex(State())
@@ -48,6 +49,7 @@ public final class ProcessKeychains: Sendable {
     ///   - trace: receives each command to a card, and its answer.
     ///   - waitsOnce: whether a card that was waited for in vain is not waited for again.
     ///   - sharedCards: the cards that clients of the host have in common. A client that recalls nothing, or has a trace, has its own.
+    ///   - asksEachTime: whether a person has to allow each use of a shared card's PIN.
     ///   - files: the files that clients of the host have in common.
     ///   - drivers: makes the drivers for cards, given the caches in which they may remember what they read. Drivers
     ///     that the user has disabled are not used; without any driver, all readers are left alone.
@@ -59,6 +61,7 @@ public final class ProcessKeychains: Sendable {
     public init(
         _ preferences: KeychainPreferences = KeychainPreferences(), recalls: Bool = true,
         trace: (any CardTrace)? = nil, waitsOnce: Bool = false, sharedCards: SharedCards? = nil,
+        askingEachTime asksEachTime: Bool = false,
         files: SharedKeychains = SharedKeychains(),
         drivers: (TokenCaches) -> [any TokenDriver] = { _ in [] },
         modules: @escaping @Sendable () -> [any TokenModule] = { [] },
@@ -78,6 +81,7 @@ public final class ProcessKeychains: Sendable {
         self.waitsOnce = waitsOnce
         self.tellNews = tellNews
         self.files = files
+        self.asksEachTime = asksEachTime
         self.sharedCards = recalls && trace == nil ? sharedCards : nil
         allDrivers = drivers(
             TokenCaches(in: preferences.directories, recalls: recalls) { preferences.effectiveProofBeforePIN })
@@ -231,7 +235,9 @@ public final class ProcessKeychains: Sendable {
     private func ownSlot(of reader: any CardReader) -> TokenSlot {
         guard let sharedCards else { return slot(of: reader) }
         let place = SharedCards.Place(reader: reader.name, drivers: drivers.map(\.name))
-        return sharedCards.slot(at: place, waitsOnce: waitsOnce, tellingNews: tellNews) {
+        return sharedCards.slot(
+            at: place, waitsOnce: waitsOnce, askingEachTime: asksEachTime, tellingNews: tellNews
+        ) {
             slot(of: reader, keepingPIN: true)
         }
     }

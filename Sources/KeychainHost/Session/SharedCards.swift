@@ -14,21 +14,23 @@ public final class SharedCards: Sendable {
     /// The limits of the time for which a PIN counts, where the user has set none.
     static let pinLimits = PINLimits(total: .seconds(8 * 3600), unused: .seconds(3600))
 
-    private let asksForPermission: Bool
+    private let permission: PINPermission
     private let slots = Mutex<[Place: TokenSlot]>([:])
 
     /// - Parameter asksForPermission: whether a client uses a PIN that another one gave only where a person has allowed it.
     package init(askingForPermission asksForPermission: Bool = false) {
-        self.asksForPermission = asksForPermission
+        permission = asksForPermission ? .forPINsOfOthers : .none
     }
 
     /// A client's slot for a reader.
     ///
     /// - Parameters:
+    ///   - asksEachTime: whether a person has to allow each use of a PIN by the client.
     ///   - tellNews: told of the card what the person at the machine should know, for this client's calls.
     ///   - make: makes the first slot for the reader.
     func slot(
-        at place: Place, waitsOnce: Bool, tellingNews tellNews: TokenNews.Listener?, _ make: () -> TokenSlot
+        at place: Place, waitsOnce: Bool, askingEachTime asksEachTime: Bool, tellingNews tellNews: TokenNews.Listener?,
+        _ make: () -> TokenSlot
     ) -> TokenSlot {
         let first = slots.withLock { slots in
             if let slot = slots[place] { return slot }
@@ -37,7 +39,8 @@ public final class SharedCards: Sendable {
             return slot
         }
         return TokenSlot(
-            sharing: first, waitsOnce: waitsOnce, askingForPermission: asksForPermission, tellingNews: tellNews)
+            sharing: first, waitsOnce: waitsOnce, permission: asksEachTime ? .forEachUse : permission,
+            tellingNews: tellNews)
     }
 
     /// Whether the PIN of a card counts. Does not wait.

@@ -157,6 +157,13 @@ package final class Cryptoki: Sendable {
         _ handle: CK_SESSION_HANDLE, _ user: CK_USER_TYPE, pin: consuming Secret?
     ) throws(CryptokiError) {
         let session = try session(handle, checkingPresence: true)
+        if session.slot.promptPolicy.isElsewhere {
+            guard user != CKU_SO else { throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED, Cryptoki.onlyHere) }
+            guard pin == nil else {
+                throw CryptokiError(
+                    CKR_ARGUMENTS_BAD, "a PIN is asked for at the host's machine, and not taken from another one")
+            }
+        }
         switch user {
         case CKU_USER:
             guard !session.slot.isSecurityOfficer else { throw CryptokiError(CKR_USER_ANOTHER_ALREADY_LOGGED_IN) }
@@ -208,6 +215,9 @@ package final class Cryptoki: Sendable {
         }
     }
 
+    /// The reason for which another machine's changes are refused.
+    static let onlyHere = "tokens are changed at the host's machine alone"
+
     private static let nothingToLogInFor = CryptokiError(
         CKR_OPERATION_NOT_INITIALIZED, "there is nothing begun to log in for")
 
@@ -230,6 +240,9 @@ package final class Cryptoki: Sendable {
         _ handle: CK_SESSION_HANDLE, from old: consuming Secret?, to new: consuming Secret?
     ) throws(CryptokiError) {
         let session = try session(handle, checkingPresence: true)
+        guard !session.slot.promptPolicy.isElsewhere else {
+            throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED, Cryptoki.onlyHere)
+        }
         guard session.isWritable else { throw CryptokiError(CKR_SESSION_READ_ONLY) }
         guard !session.slot.isSecurityOfficer else { return try session.slot.setManagementKey(from: old, to: new) }
         try session.slot.setPIN(from: old, to: new)

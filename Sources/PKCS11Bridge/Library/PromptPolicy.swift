@@ -19,17 +19,22 @@ package struct PromptPolicy: Sendable {
     /// Whether the program's user may change cards as their administrator. For programs that know no security officer, such as `keytool`.
     let administersCards: Bool
 
+    /// Whether the program runs on another machine. It gives no PIN, since the person at the host is asked, and changes no token.
+    let isElsewhere: Bool
+
     /// The name of the program, for prompts; nil where it is unknown.
     let program: String?
 
     package init(
-        asksItself: Bool = false, logsInOnce: Bool = false, administersCards: Bool = false, program: String? = nil,
+        asksItself: Bool = false, logsInOnce: Bool = false, administersCards: Bool = false,
+        isElsewhere: Bool = false, program: String? = nil,
         prompter: (any Prompter)? = nil, touchPrompter: (any Prompter)? = nil
     ) {
         self.program = program
         self.asksItself = asksItself
         self.logsInOnce = logsInOnce
         self.administersCards = administersCards
+        self.isElsewhere = isElsewhere
         self.prompter = prompter
         self.touchPrompter = touchPrompter ?? prompter
     }
@@ -60,6 +65,15 @@ package struct PromptPolicy: Sendable {
             administersCards: mayAdminister || PromptPolicy.words(of: administrators).contains(program),
             program: program.isEmpty ? nil : program,
             prompter: asksAtAll ? prompter : nil, touchPrompter: isForbidden ? nil : prompter)
+    }
+
+    /// The policy for a program on another machine, whose settings do not count here.
+    ///
+    /// - Parameters:
+    ///   - machine: the machine, for prompts.
+    ///   - prompter: asks the person at the host.
+    package init(forProgramsOn machine: String, prompter: any Prompter) {
+        self.init(isElsewhere: true, program: machine, prompter: prompter)
     }
 
     private static func words(of variable: String?) -> Set<String> {

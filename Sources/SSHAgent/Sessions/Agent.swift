@@ -6,6 +6,7 @@ package final class Agent: Sendable {
     let added = AddedKeys()
     let hosted: HostedKeys
     let questions = AgentQuestions()
+    let connectedMachines = ConnectedMachines()
     /// The user's folder `.ssh`; nil for none.
     let folder: String?
     /// Takes a line about a refusal. No line has a secret.
@@ -22,6 +23,14 @@ package final class Agent: Sendable {
     ) {
         hosted = HostedKeys(makeHost, insertion: insertion, certificatesIn: folder)
         (self.folder, self.log) = (folder, log)
+    }
+
+    /// The machine that a process has proved to be connected to by SSH, as OpenSSH does when it logs in with the agent; nil where it has
+    /// not.
+    package func machine(connectedTo process: Int32) -> RemoteMachine? {
+        connectedMachines.machine(of: process).map {
+            RemoteMachine(id: $0.machineID, named: Purpose.name(of: $0.hostKey, KnownHosts(in: folder)))
+        }
     }
 
     /// Whether the agent keeps something that the end of the host would lose.

@@ -317,6 +317,16 @@ package final class AgentSession: Sendable {
 
     // MARK: Extensions
 
+    /// Takes the proof of a machine to which the client is connected, or to which the agent is forwarded.
+    private func bind(_ content: [UInt8]) -> Bool {
+        let (isBound, direct) = state.withLock { state in
+            let isBound = state.binds.bind(content)
+            return (isBound, isBound ? state.binds.direct : nil)
+        }
+        if let direct { agent.connectedMachines.note(direct, of: client.process) }
+        return isBound
+    }
+
     private static let query = Array("query".utf8)
     private static let sessionBind = Array("session-bind@openssh.com".utf8)
 
@@ -328,7 +338,7 @@ package final class AgentSession: Sendable {
             for name in [AgentSession.query, AgentSession.sessionBind] { names.append(string: name) }
             return .ofExtension(name: AgentSession.query, content: names)
         case AgentSession.sessionBind:
-            return state.withLock { $0.binds.bind(content) } ? .success : .failure
+            return bind(content) ? .success : .failure
         default: return .extensionFailure
         }
     }

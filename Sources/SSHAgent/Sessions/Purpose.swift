@@ -19,9 +19,14 @@ struct Purpose {
 
     /// The last machine that the agent is forwarded to, and those on the way there, each of which can send requests in its name.
     static func machine(_ binds: SessionBinds, _ hosts: KnownHosts) -> String {
-        let names = binds.forwarders.reversed().map { hosts.name(of: $0.hostKey) ?? host($0.hostKey, hosts) }
+        let names = binds.forwarders.reversed().map { name(of: $0.hostKey, hosts) }
         guard !names.isEmpty else { return unknownMachine }
         return names.joined(separator: ", over ") + (binds.hasFailed ? ", and \(unknownMachine)" : "")
+    }
+
+    /// The name of a machine, or its key where it is not among the known ones.
+    static func name(of hostKey: [UInt8], _ hosts: KnownHosts) -> String {
+        hosts.name(of: hostKey) ?? host(hostKey, hosts)
     }
 
     var words: String { use + (machine.map { ", forwarded from \($0)" } ?? "") }

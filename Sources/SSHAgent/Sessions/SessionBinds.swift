@@ -12,6 +12,9 @@ struct SessionBinds {
         let isForwarding: Bool
         /// The certificate of the host key; nil for one without.
         let certificate: HostCertificate?
+
+        /// A text that no other machine has.
+        var machineID: String { SSHPublicKey.fingerprint(of: SSHPublicKey(hostKey)?.plain ?? hostKey) }
     }
 
     private(set) var binds: [Bind] = []
@@ -75,9 +78,11 @@ struct SessionBinds {
     /// machine.
     var originID: String? {
         guard isForwarded, !hasFailed, !forwarders.isEmpty else { return nil }
-        return forwarders.map { SSHPublicKey.fingerprint(of: SSHPublicKey($0.hostKey)?.plain ?? $0.hostKey) }
-            .joined(separator: " ")
+        return forwarders.map(\.machineID).joined(separator: " ")
     }
+
+    /// The machine that the client itself is connected to: the only one so far. Nil for any other order.
+    var direct: Bind? { hasFailed || binds.count != 1 ? nil : binds[0] }
 
     /// Whether a login is one at the machine that was bound last. Without a bind there is nothing to compare.
     func admit(_ login: SignedData.Login) -> Bool {

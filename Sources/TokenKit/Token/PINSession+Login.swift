@@ -31,17 +31,22 @@ extension PINSession {
     }
 
     /// Keeps a PIN that the card has just accepted, as that of the login. During a login, the PIN takes the place of the former one.
-    package mutating func beginLogin(with pin: borrowing PIN, of client: PINClient = .only) {
+    ///
+    /// - Parameter isOthers: whether the PIN counts as another client's.
+    package mutating func beginLogin(
+        with pin: borrowing PIN, of client: PINClient = .only, isOthers: Bool = false
+    ) {
         // It may have been forgotten since the card accepted it.
         guard !keepsPIN || (hasSharedPIN && !logoutPending && !isForgotten(pin)) else { return }
         let kept = pin.origin == .given ? SharedSecret(pin.secret.clone()) : nil
         let isFresh = if case .lasting(_, let isFresh, _) = login(of: client) { isFresh } else { true }
-        logins[client] = .lasting(pin: kept, isFresh: isFresh)
+        logins[client] = .lasting(pin: kept, isFresh: isFresh, isOthers: isOthers)
     }
 
     /// Notes that a person typed the PIN on the reader again, for one use of a key.
     package mutating func refreshLogin(of client: PINClient = .only) {
-        if case .lasting(let pin, _, _) = login(of: client) { logins[client] = .lasting(pin: pin, isFresh: true) }
+        guard case .lasting(let pin, _, let isOthers) = login(of: client) else { return }
+        logins[client] = .lasting(pin: pin, isFresh: true, isOthers: isOthers)
     }
 
     package mutating func endLogin(of client: PINClient = .only) { logins[client] = nil }

@@ -93,7 +93,7 @@ extension TokenSlot: TokenBackend {
 
     /// - Throws: ``TokenError`` `.pinRequired` for data that needs the PIN, where another client gave it.
     private func checkRight(to data: TokenObjectID, of token: any Token) throws(TokenError) {
-        guard asksForPermission, token.pins.hasPIN(ofOthersThan: client),
+        guard permission != .none, token.pins.hasPIN(ofOthersThan: client),
             token.possibleData.contains(where: { $0.id == data && $0.needsPIN })
         else { return }
         throw TokenError(.pinRequired, "the card's data needs the PIN, which another program gave")
@@ -255,12 +255,12 @@ extension TokenSlot: TokenBackend {
     }
 
     private func needsPermission(for operation: TokenOperation, _ pins: PINSession) -> Bool {
-        asksForPermission && !operation.isPermitted && pins.hasPIN(ofOthersThan: client)
+        permission != .none && !operation.isPermitted && pins.hasPIN(ofOthersThan: client)
     }
 
     private func noteGift(_ pin: borrowing PIN, _ pins: inout PINSession) {
         pins.noteUse(at: now())
-        pins.noteGift(pin, of: client)
+        if permission != .forEachUse { pins.noteGift(pin, of: client) }
     }
 
     /// Checks the right of this client to an operation with a PIN that was kept.

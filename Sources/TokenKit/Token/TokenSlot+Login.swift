@@ -5,7 +5,9 @@ internal import Synchronization
 extension TokenSlot {
     public func beginLogin(with pin: borrowing PIN, at insertion: TokenInsertion) {
         shared.state.withLock { state in
-            if state.hasCard(of: insertion) { state.pins.beginLogin(with: pin, of: client) }
+            if state.hasCard(of: insertion) {
+                state.pins.beginLogin(with: pin, of: client, isOthers: permission == .forEachUse)
+            }
         }
     }
 

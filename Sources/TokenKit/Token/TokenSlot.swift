@@ -3,6 +3,15 @@ internal import Glibc
 public import SecureBytes
 internal import Synchronization
 
+/// The uses of a shared PIN for which a person's permission is wanted.
+package enum PINPermission: Sendable {
+    case none
+    /// A client's uses of a PIN that another one gave.
+    case forPINsOfOthers
+    /// Each use by a client, also where its person gave the PIN.
+    case forEachUse
+}
+
 /// The one owner of a reader and of the token in it, as one client has it.
 ///
 /// Calls from several threads queue here, and each holds the card for one transaction. Only a reader or token with keys of its
@@ -31,8 +40,7 @@ public final class TokenSlot: Sendable {
     /// Whether a card is not waited for again after a wait in vain.
     private let waitsOnce: Bool
     public let keepsPIN: Bool
-    /// Whether a client uses a PIN that another one gave only where a person has allowed it.
-    let asksForPermission: Bool
+    let permission: PINPermission
     private let cancellation = CardWait.Cancellation()
     let shared: Shared
     /// The client among those that share the card.
@@ -80,7 +88,7 @@ public final class TokenSlot: Sendable {
         self.trace = trace
         self.waitsOnce = waitsOnce
         self.keepsPIN = keepsPIN
-        asksForPermission = keepsPIN
+        permission = keepsPIN ? .forPINsOfOthers : .none
         shared = Shared(keepingPIN: keepsPIN)
         client = shared.newClient()
         shared.firstSlot = self
@@ -90,13 +98,13 @@ public final class TokenSlot: Sendable {
     ///
     /// - Parameter tellNews: told of the card what the person at the machine should know, for this client's calls.
     package init(
-        sharing other: TokenSlot, waitsOnce: Bool = false, askingForPermission asksForPermission: Bool = true,
+        sharing other: TokenSlot, waitsOnce: Bool = false, permission: PINPermission = .forPINsOfOthers,
         tellingNews tellNews: TokenNews.Listener? = nil
     ) {
         (cryptokiName, reader, drivers, trace) = (other.cryptokiName, other.reader, other.drivers, other.trace)
         (pinLimits, now, tellOfBlockedPIN) = (other.pinLimits, other.now, other.tellOfBlockedPIN)
         (keepsPIN, shared) = (other.keepsPIN, other.shared)
-        self.asksForPermission = asksForPermission
+        self.permission = permission
         self.waitsOnce = waitsOnce
         self.tellNews = tellNews
         client = shared.newClient()

@@ -44,7 +44,10 @@ import VirtualCard
         ("Who this is, and whether a fork has made another of it", ["geteuid", "getpid", "madvise"]),
         (
             "Connections",
-            ["close", "connect", "fcntl", "fstat", "getsockopt", "recv", "sendmsg", "setsockopt", "socket"]
+            [
+                "close", "connect", "fcntl", "fstat", "getpeername", "getsockopt", "recv", "sendmsg", "setsockopt",
+                "socket",
+            ]
         ),
         ("Connections", ["poll", "shutdown", "socketpair"]),
         ("Threads that wait for another one's connection, and times of the log", ["clock_gettime", "usleep"]),

@@ -95,7 +95,8 @@ private final class SetupStage {
         let host = SharedHost(
             listener: try HostSocket.listen(in: runtime),
             environment: HostEnvironment(environment.map { Array("\($0)=\($1)".utf8) }),
-            ClientMaker(module: { _, _ in Cryptoki(Self.host(of: user, reader)) }) { _, _ in Self.host(of: user, reader)
+            ClientMaker(module: { _, _, _ in Cryptoki(Self.host(of: user, reader)) }) { _, _ in
+                Self.host(of: user, reader)
             })
         BlockingThread.start {
             host.serve(end: ends.read.fileDescriptor)

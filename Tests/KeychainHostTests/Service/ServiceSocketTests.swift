@@ -186,7 +186,7 @@ import WireTransport
     }
 
     private static let others: [FrameHeader.Kind] = [
-        .hello, .serviceHello, .connection, .answer, .working, .question, .reply, .trace, .notice,
+        .hello, .serviceHello, .join, .connection, .answer, .working, .question, .reply, .trace, .notice,
     ]
 
     @Test(arguments: others) func whatIsNoRequestEndsItsConnectionAlone(kind: FrameHeader.Kind) throws {

@@ -69,7 +69,7 @@ enum ServiceRoute: String, Sendable, CaseIterable {
             throw KeychainError(.internal, SystemError().reason)
         }
         let served = FrameSocket(ends[1])
-        let make = ClientMaker(module: { _, _ in Cryptoki(host) }, service: { _, _ in host })
+        let make = ClientMaker(module: { _, _, _ in Cryptoki(host) }, service: { _, _ in host })
         BlockingThread.start { Greeting.serve(served, heartbeat, make) }
         return ends[0]
     }

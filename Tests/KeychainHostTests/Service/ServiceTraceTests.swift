@@ -45,7 +45,7 @@ import WireTransport
         }
         let served = FrameSocket(ends[1])
         let make = ClientMaker(
-            module: { _, _ in Cryptoki(Host(ProcessKeychains(), prompter: NoPrompter())) }, service: service)
+            module: { _, _, _ in Cryptoki(Host(ProcessKeychains(), prompter: NoPrompter())) }, service: service)
         BlockingThread.start { Greeting.serve(served, Heartbeat(), make, trace: trace) }
         return ends[0]
     }

@@ -29,7 +29,7 @@ import Testing
         let listener = try HostSocket.listen(in: folder.path)
         let host = SharedHost(
             listener: listener, counting: clients,
-            ClientMaker(module: { _, _ in Cryptoki(Host(ProcessKeychains(), prompter: NoPrompter())) }) {
+            ClientMaker(module: { _, _, _ in Cryptoki(Host(ProcessKeychains(), prompter: NoPrompter())) }) {
                 _, _ throws(KeychainError) in throw KeychainError(.param)
             })
         let file = try #require(HostSocket.file(in: folder.path))
