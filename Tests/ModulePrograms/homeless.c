@@ -35,11 +35,16 @@ static void replace(const char *users) {
 
 static void get_rights_to_mount(void) {
     uid_t user = geteuid();
+    gid_t group = getegid();
     char map[64];
     HOLDS(unshare((user == 0 ? 0 : CLONE_NEWUSER) | CLONE_NEWNS) == 0);
     if (user != 0) {
         snprintf(map, sizeof map, "%d %d 1", (int)user, (int)user);
         write_file("/proc/self/uid_map", map);
+        /* A file of a group without a number here could not be made. */
+        write_file("/proc/self/setgroups", "deny");
+        snprintf(map, sizeof map, "%d %d 1", (int)group, (int)group);
+        write_file("/proc/self/gid_map", map);
     }
     HOLDS(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
     HOLDS(mount("none", "/run/pcscd", "tmpfs", 0, NULL) == 0 || errno == ENOENT);

@@ -28,10 +28,14 @@ import VirtualCard
     /// Runs a command where the test's bus is the system's.
     private func run(_ command: String..., environment: [String: String]? = nil) throws -> ProgramResult {
         let mounts = #"mount -t tmpfs tmpfs /run; mkdir /run/dbus; mount --bind "$0" /run/dbus; exec "$@""#
+        // The command has the user's number, by which logind knows the session, and not root's right to mount.
+        let (own, without) =
+            geteuid() == 0
+            ? ([], [])
+            : (["--user", "--map-current-user", "--keep-caps"], ["setpriv", "--inh-caps=-all", "--ambient-caps=-all"])
         return try Program.run(
-            ["unshare"] + (geteuid() == 0 ? [] : ["--user", "--map-root-user"])
-                + ["--mount", "sh", "-euc", mounts, folder.path] + command, environment: environment ?? self.environment
-        )
+            ["unshare"] + own + ["--mount", "sh", "-euc", mounts, folder.path] + without + command,
+            environment: environment ?? self.environment)
     }
 
     /// A person who types the keychain's password.
@@ -104,7 +108,9 @@ import VirtualCard
     @Test(arguments: locks + ["remove \(session)", "sleep 1"]) func aCardForgetsItsPIN(event: String) throws {
         let holder = try DaemonWithCard(VirtualCardBuilder(profile: .yubiKey57, fourKeys: .p256).build())
         var environment = environment
-        environment["PCSCLITE_CSOCK_NAME"] = holder.daemon.socketPath
+        let relay = try CardServiceRelay(to: holder.daemon.socketPath, in: folder)
+        defer { withExtendedLifetime(relay) {} }
+        environment["PCSCLITE_CSOCK_NAME"] = relay.path
         environment["TOKENKIT_HOST"] = "session"
         let started = try run(Program.command, "host", "start", environment: environment)
         try #require(started.status == 0, "\(started)")

@@ -12,7 +12,9 @@ import VirtualCard
         try FileManager.default.setAttributes([.posixPermissions: 0o711], ofItemAtPath: folder.path)
         let holder = try DaemonWithCard(VirtualCardBuilder(profile: .generic, fourKeys: .p256).build())
         let program = try ModuleProgram.compile(name, in: folder)
-        let result = try ModuleProgram.run(program, arguments, in: folder, service: holder.daemon.socketPath)
+        let relay = try CardServiceRelay(to: holder.daemon.socketPath, in: folder)
+        let result = try ModuleProgram.run(program, arguments, in: folder, service: relay.path)
+        withExtendedLifetime(relay) {}
         #expect(result.status == 0, "\(result)")
     }
 

@@ -110,7 +110,9 @@ import TokenKit
         let worker = WorkerProgram(
             path: "/bin/sh",
             arguments: ["sh", "-c", "echo >>'\(starts)'; exec \"$@\"", "sh"] + ForeignModule.worker(for: "tokenctl"))
-        let module = PKCS11Module(ConfiguredModule(path: foreign.path), worker: worker, patience: Self.patience)
+        // Each worker ends by itself, which a busy machine may take a while to start.
+        let module = PKCS11Module(
+            ConfiguredModule(path: foreign.path), worker: worker, patience: WorkerPatience(listing: .seconds(60)))
         for _ in 0..<5 {
             #expect { try Self.certificates([module]) } throws: { "\($0)".contains("ended: it died of signal 11") }
         }
