@@ -78,6 +78,8 @@ let package = Package(
         .target(
             name: "CP11Kit", cSettings: [.headerSearchPath("forward")], linkerSettings: [.linkedLibrary("p11-kit")]),
 
+        // The texts for people, and their translations.
+        .target(name: "Localization", dependencies: ["CLinux"], swiftSettings: strict),
         .target(name: "SecureBytes", swiftSettings: strict),
         .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: strict),
         .target(name: "SystemCrypto", dependencies: ["SecureBytes", "COpenSSL"], swiftSettings: strict),
@@ -216,6 +218,8 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["HostAPI", "KeychainModel", "SecureBytes", "TokenKit", "SystemCrypto", "VirtualCard"],
             path: "Tests/TestSupport", swiftSettings: test),
+        .testTarget(
+            name: "LocalizationTests", dependencies: ["Localization", "TestSupport"], swiftSettings: test),
         .testTarget(name: "SecureBytesTests", dependencies: ["SecureBytes", "TestSupport"], swiftSettings: test),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"], swiftSettings: test),
         .testTarget(
