@@ -102,32 +102,40 @@ let package = Package(
         .target(
             name: "VirtualCard", dependencies: ["SecureBytes", "TokenKit", "SystemCrypto", "Platform"],
             swiftSettings: strict),
-        .target(name: "KeychainModel", dependencies: ["SecureBytes", "SystemCrypto"], swiftSettings: strict),
+        .target(
+            name: "KeychainModel", dependencies: ["Localization", "SecureBytes", "SystemCrypto"], swiftSettings: strict),
         .target(
             name: "HostAPI",
-            dependencies: ["CryptokiNames", "KeychainModel", "Platform", "SecureBytes", "SystemCrypto", "Wire"],
+            dependencies: [
+                "CryptokiNames", "KeychainModel", "Localization", "Platform", "SecureBytes", "SystemCrypto", "Wire",
+            ],
             swiftSettings: strict),
         // The ways to ask a person, for hosts and their clients.
         .target(
-            name: "Prompters", dependencies: ["HostAPI", "KeychainModel", "Platform", "SecureBytes"],
+            name: "Prompters", dependencies: ["HostAPI", "KeychainModel", "Localization", "Platform", "SecureBytes"],
             swiftSettings: strict),
         .target(
-            name: "ItemDictionaries", dependencies: ["HostAPI", "KeychainModel", "SecureBytes", "SystemCrypto"],
+            name: "ItemDictionaries",
+            dependencies: ["HostAPI", "KeychainModel", "Localization", "SecureBytes", "SystemCrypto"],
             swiftSettings: strict),
         // The functions of SecKeychain.h, for Swift programs with SecItem, and for the programs of the C library in KeychainBridge.
         .target(
-            name: "KeychainCalls", dependencies: ["HostAPI", "KeychainModel", "Platform", "SecureBytes"],
+            name: "KeychainCalls",
+            dependencies: ["HostAPI", "KeychainModel", "Localization", "Platform", "SecureBytes"],
             swiftSettings: strict),
         .target(
             name: "KeychainStore",
-            dependencies: ["KeychainModel", "SecureBytes", "SystemCrypto", "CSQLite", "CLinux", "Platform"],
+            dependencies: [
+                "KeychainModel", "Localization", "SecureBytes", "SystemCrypto", "CSQLite", "CLinux", "Platform",
+            ],
             swiftSettings: strict),
         // The files of settings, as values: for the host that obeys them, and the command that checks them.
-        .target(name: "Settings", dependencies: ["KeychainModel", "Platform"], swiftSettings: strict),
+        .target(name: "Settings", dependencies: ["KeychainModel", "Localization", "Platform"], swiftSettings: strict),
         .target(
             name: "KeychainHost",
             dependencies: [
-                "CryptokiNames", "HostAPI", "KeychainModel", "KeychainStore", "LoginSessions", "SecureBytes",
+                "CryptokiNames", "HostAPI", "KeychainModel", "Localization", "KeychainStore", "LoginSessions",
+                "SecureBytes",
                 "Settings", "TokenKit",
                 "SystemCrypto", "CLinux", "Platform",
             ],
@@ -141,14 +149,16 @@ let package = Package(
         .target(
             name: "HostConnection",
             dependencies: [
-                "CHostStart", "HostAPI", "KeychainModel", "Platform", "SecureBytes", "SystemCrypto", "Wire",
+                "CHostStart", "HostAPI", "KeychainModel", "Localization", "Platform", "SecureBytes", "SystemCrypto",
+                "Wire",
                 "WireTransport",
             ],
             swiftSettings: strict),
         .target(
             name: "SecItem",
             dependencies: [
-                "HostAPI", "HostConnection", "ItemDictionaries", "KeychainCalls", "KeychainModel", "Platform",
+                "HostAPI", "HostConnection", "ItemDictionaries", "KeychainCalls", "KeychainModel", "Localization",
+                "Platform",
                 "SecureBytes", "SystemCrypto",
             ],
             swiftSettings: strict),
@@ -176,14 +186,16 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "KeychainBridge",
-            dependencies: ["HostAPI", "KeychainCalls", "KeychainModel", "SecureBytes", "Wire"], swiftSettings: strict),
+            dependencies: ["HostAPI", "KeychainCalls", "KeychainModel", "Localization", "SecureBytes", "Wire"],
+            swiftSettings: strict),
         .target(name: "Wire", swiftSettings: strict),
         // The ends of a connection between a client and the host, for clients in Swift and for the host.
         .target(name: "WireTransport", dependencies: ["Platform", "SecureBytes", "Wire"], swiftSettings: strict),
         .target(
             name: "HostServer",
             dependencies: [
-                "SecureBytes", "CLinux", "HostAPI", "KeychainBridge", "KeychainHost", "KeychainModel", "PKCS11Bridge",
+                "SecureBytes", "CLinux", "HostAPI", "KeychainBridge", "KeychainHost", "KeychainModel", "Localization",
+                "PKCS11Bridge",
                 "Platform", "SSHAgent", "TokenKit",
                 "Wire", "WireTransport",
             ],
@@ -200,7 +212,8 @@ let package = Package(
         .executableTarget(
             name: "tokenkitd",
             dependencies: [
-                "CCryptoki", "HostAPI", "HostServer", "KeychainHost", "KeychainModel", "LoginSessions", "PKCS11Bridge",
+                "CCryptoki", "HostAPI", "HostServer", "KeychainHost", "KeychainModel", "Localization", "LoginSessions",
+                "PKCS11Bridge",
                 "PKCS11Driver", "Platform", "Prompters", "SSHAgent", "Settings", "StandardDrivers", "TokenKit", "Wire",
             ],
             exclude: ["systemd"],
@@ -209,7 +222,8 @@ let package = Package(
             name: "tokenctl",
             dependencies: [
                 "SecureBytes", "TokenKit", "SystemCrypto", "PKCS11Driver", "VirtualCard", "HostAPI", "CryptokiNames",
-                "HostConnection", "ItemDictionaries", "KeychainModel", "Platform", "Prompters", "SSHAgent", "Settings",
+                "HostConnection", "ItemDictionaries", "KeychainModel", "Localization", "Platform", "Prompters",
+                "SSHAgent", "Settings",
                 argumentParser,
             ],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
@@ -253,17 +267,20 @@ let package = Package(
         .testTarget(
             name: "PKCS11DriverTests",
             dependencies: [
-                "SecureBytes", "PKCS11Driver", "HostAPI", "KeychainHost", "KeychainModel", "SystemCrypto", "CCryptoki",
+                "SecureBytes", "PKCS11Driver", "HostAPI", "KeychainHost", "KeychainModel", "Localization",
+                "SystemCrypto", "CCryptoki",
                 "CryptokiNames", "Platform", "TestSupport", "tokenkitd", "TokenKit",
             ],
             swiftSettings: test),
         .testTarget(
-            name: "KeychainModelTests", dependencies: ["KeychainModel", "SecureBytes", "SystemCrypto", "TestSupport"],
+            name: "KeychainModelTests",
+            dependencies: ["KeychainModel", "Localization", "SecureBytes", "SystemCrypto", "TestSupport"],
             swiftSettings: test),
         .testTarget(
             name: "HostAPITests",
             dependencies: [
-                "CryptokiNames", "HostAPI", "KeychainModel", "SecureBytes", "SystemCrypto", "TestSupport", "Wire",
+                "CryptokiNames", "HostAPI", "KeychainModel", "Localization", "SecureBytes", "SystemCrypto",
+                "TestSupport", "Wire",
             ],
             swiftSettings: test),
         .testTarget(
@@ -272,7 +289,7 @@ let package = Package(
             swiftSettings: test),
         .executableTarget(
             name: "KeychainWriter",
-            dependencies: ["SecureBytes", "KeychainHost", "KeychainModel", "SystemCrypto", "CSQLite"],
+            dependencies: ["SecureBytes", "KeychainHost", "KeychainModel", "Localization", "SystemCrypto", "CSQLite"],
             path: "Tests/KeychainWriter", swiftSettings: test),
         .executableTarget(
             name: "PromptAsker", dependencies: ["SecureBytes", "HostAPI", "KeychainModel", "Prompters"],
@@ -280,7 +297,8 @@ let package = Package(
         .testTarget(
             name: "PromptersTests",
             dependencies: [
-                "HostAPI", "KeychainModel", "Platform", "PromptAsker", "Prompters", "SecureBytes", "TestSupport",
+                "HostAPI", "KeychainModel", "Localization", "Platform", "PromptAsker", "Prompters", "SecureBytes",
+                "TestSupport",
             ],
             swiftSettings: test),
         .testTarget(
@@ -288,7 +306,8 @@ let package = Package(
             dependencies: [
                 "CryptokiNames", "SecureBytes", "HostAPI", "HostConnection", "HostServer", "ItemDictionaries",
                 "KeychainCalls",
-                "KeychainHost", "KeychainModel", "KeychainStore", "PIVDriver", "PKCS11Bridge", "VirtualCard",
+                "KeychainHost", "KeychainModel", "Localization", "KeychainStore", "PIVDriver", "PKCS11Bridge",
+                "VirtualCard",
                 "SystemCrypto", "CSQLite", "Wire", "WireTransport",
                 "TestSupport",
                 "KeychainWriter", "Platform", "Settings", "TokenKit",
@@ -334,6 +353,7 @@ let package = Package(
             name: "TokenctlTests",
             dependencies: [
                 "SecureBytes", "TokenKit", "tokenctl", "HostAPI", "ItemDictionaries", "KeychainHost", "KeychainModel",
+                "Localization",
                 "MinimalExample",
                 "SystemCrypto",
                 "TestSupport", argumentParser,
@@ -343,7 +363,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "SecureBytes", "TokenKit", "PIVDriver", "VirtualCard", "HostAPI", "HostConnection", "KeychainHost",
-                "KeychainModel", "Platform", "SystemCrypto", "TestSupport", "CPCSC",
+                "KeychainModel", "Localization", "Platform", "SystemCrypto", "TestSupport", "CPCSC",
             ],
             exclude: ["Consumers/Scripts"], swiftSettings: test),
         .target(

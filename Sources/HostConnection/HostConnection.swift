@@ -1,5 +1,6 @@
 @_exported public import HostAPI
 @_exported public import KeychainModel
+internal import Localization
 internal import Platform
 @_exported public import SecureBytes
 @_exported public import SystemCrypto

@@ -1,6 +1,7 @@
 internal import CHostStart
 internal import Glibc
 internal import KeychainModel
+internal import Localization
 internal import Platform
 
 /// The program `tokenkitd`, which this program starts. It is never seen as a child, and has neither the program's streams nor its files.

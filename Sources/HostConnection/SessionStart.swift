@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KeychainModel
+internal import Localization
 internal import Platform
 internal import WireTransport
 
@@ -17,7 +18,7 @@ struct SessionStart: Sendable {
         let made: Int32
         do throws(HostSocket.Failure) { made = try HostSocket.listen(in: runtime) } catch {
             if case .isServed = error { return }
-            throw KeychainError(.notAvailable, error.reason)
+            throw KeychainError(.notAvailable, "\(error.reason)")
         }
         let listener = Descriptor.moved(made, to: FrameSocket.lowestOfPrograms)
         guard listener >= 0 else { throw HostProgram.error("no descriptor is left", errno) }

@@ -1,6 +1,7 @@
 internal import Glibc
 package import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import Platform
 internal import SecureBytes
 internal import Synchronization
@@ -247,7 +248,7 @@ package final class SocketClient: Sendable {
             host.start?.note(failure)
             throw failure
         }
-        let reason: String
+        let reason: LocalizedText
         switch decision {
         case .served:
             host.start?.note(nil)

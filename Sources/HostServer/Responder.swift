@@ -1,6 +1,7 @@
 internal import Glibc
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import PKCS11Bridge
 internal import SecureBytes
 internal import Wire

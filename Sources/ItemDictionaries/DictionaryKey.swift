@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Localization
 internal import SystemCrypto
 
 /// A key that is not an attribute, with its legal places and its meaning (keychain semantics 1.1, 1.5, 1.7 and 3.3).

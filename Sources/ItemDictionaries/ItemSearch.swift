@@ -1,5 +1,6 @@
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import SystemCrypto
 
 /// A search: its query, and the wanted parts of the items. Keychain semantics 1.6 and 1.8, "copy".

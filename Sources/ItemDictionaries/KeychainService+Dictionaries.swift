@@ -1,5 +1,6 @@
 public import HostAPI
 public import KeychainModel
+internal import Localization
 internal import SecureBytes
 
 // The four calls of SecItem over the host's service. Keychain semantics 1.8.

@@ -1,4 +1,5 @@
 package import KeychainModel
+internal import Localization
 internal import SystemCrypto
 
 /// The contents of a dictionary of the `SecItem` interface, whose keys are all known and legal for the operation.

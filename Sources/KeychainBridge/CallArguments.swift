@@ -1,6 +1,7 @@
 internal import HostAPI
 internal import KeychainCalls
 internal import KeychainModel
+internal import Localization
 internal import Wire
 
 /// The arguments of a call, which may have any value: it comes from another process.

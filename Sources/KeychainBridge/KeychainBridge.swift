@@ -1,6 +1,7 @@
 package import HostAPI
 internal import KeychainCalls
 internal import KeychainModel
+internal import Localization
 package import SecureBytes
 package import Wire
 

@@ -1,5 +1,6 @@
 package import KeychainModel
 internal import Glibc
+internal import Localization
 internal import SecureBytes
 
 // Attributes in the form of SecKeychain.h: pointers with tags and lengths.

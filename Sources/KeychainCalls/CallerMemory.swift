@@ -1,5 +1,6 @@
 package import KeychainModel
 internal import Glibc
+internal import Localization
 internal import SecureBytes
 
 /// Memory with passwords and attributes that C code holds and returns. The length is stored before it, so that it can be

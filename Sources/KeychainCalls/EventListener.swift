@@ -1,5 +1,6 @@
 package import HostAPI
 package import KeychainModel
+internal import Localization
 internal import Platform
 internal import Synchronization
 

@@ -1,5 +1,6 @@
 package import HostAPI
 package import KeychainModel
+internal import Localization
 internal import Synchronization
 
 /// Functions that are called with the events of keychains, as SecKeychainAddCallback has them. Keychain semantics 2.4.

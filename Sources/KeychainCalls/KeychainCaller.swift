@@ -1,5 +1,6 @@
 package import HostAPI
 package import KeychainModel
+internal import Localization
 package import SecureBytes
 
 /// A program that calls the functions of SecKeychain.h, and its host.
@@ -61,7 +62,7 @@ package struct KeychainCaller: Sendable {
         }
         do { try host.unlock(identifier(of: path), request) } catch {
             guard error.code == .interactionNotAllowed else { throw error }
-            throw KeychainError(.authFailed, error.reason, remedy: error.remedy)
+            throw KeychainError(.authFailed, error.reasonText, remedy: error.remedyText)
         }
     }
 
@@ -140,7 +141,7 @@ package struct KeychainCaller: Sendable {
                 outcome.add(missing: [Missing(.damagedItem, in: .file, of: item.keychain.rawValue, error)])
             }
         }
-        throw outcome.damage ?? .notFound(ErrSec.itemNotFound.message, besides: outcome.missing)
+        throw outcome.damage ?? .notFound(ErrSec.itemNotFound.text, besides: outcome.missing)
     }
 
     /// The password of an item, empty for an item without one. A person is asked for what the access control requires.

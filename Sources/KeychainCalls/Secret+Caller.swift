@@ -1,4 +1,5 @@
 package import KeychainModel
+internal import Localization
 package import SecureBytes
 
 extension Secret {

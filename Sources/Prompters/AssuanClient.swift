@@ -1,5 +1,6 @@
 internal import KeychainModel
 internal import Glibc
+internal import Localization
 internal import SecureBytes
 
 /// A program that speaks the Assuan protocol on its standard input and output: pinentry.

@@ -1,5 +1,6 @@
 public import HostAPI
 public import KeychainModel
+internal import Localization
 public import SecureBytes
 
 /// Asks the first of several prompters that can ask; if it turns out to be unavailable, the next one.
@@ -10,7 +11,7 @@ public struct FirstAvailablePrompter: Prompter {
     /// - Parameter alternative: other ways to give the answer where none of them can ask; by default those of a program.
     init(_ prompters: [any Prompter], alternative: String? = nil) {
         self.prompters = prompters
-        self.alternative = alternative ?? KeychainError.waysOfPrograms
+        self.alternative = alternative ?? String(localized: KeychainError.waysOfPrograms)
     }
 
     public var canAsk: Bool { prompters.contains(where: \.canAsk) }

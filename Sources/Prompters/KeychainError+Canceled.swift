@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Localization
 
 extension KeychainError {
     /// The person declines to answer.

@@ -1,5 +1,6 @@
 public import HostAPI
 public import KeychainModel
+internal import Localization
 
 extension PinentryPrompter {
     /// Asks in one window with three buttons, and once more before an answer holds for ever; in two windows where the program has no third
@@ -23,7 +24,7 @@ extension PinentryPrompter {
         }
     }
 
-    private static func always(_ question: AccessQuestion) -> String {
+    private static func always(_ question: AccessQuestion) -> LocalizedText {
         question.machine == nil ? "_Always allow" : "_Always for this machine"
     }
 
@@ -36,7 +37,8 @@ extension PinentryPrompter {
         let hasThird: Bool
     }
 
-    private func confirmsAlways(_ question: AccessQuestion, no: String, _ seconds: Int64) throws(KeychainError) -> Bool
+    private func confirmsAlways(_ question: AccessQuestion, no: LocalizedText, _ seconds: Int64) throws(KeychainError)
+        -> Bool
     {
         let lines = [question.questionOfAlways] + question.lines.dropFirst()
         return try ask(lines, yes: PinentryPrompter.always(question), third: nil, no: no, seconds).answer == .yes
@@ -48,17 +50,17 @@ extension PinentryPrompter {
     /// - Parameter third: the third button; nil for none.
     /// - Returns: the answer, and whether a third button was offered.
     private func ask(
-        _ lines: [String], yes: String, third: String?, no: String, _ seconds: Int64
+        _ lines: [String], yes: LocalizedText, third: LocalizedText?, no: LocalizedText, _ seconds: Int64
     ) throws(KeychainError) -> Outcome {
         do throws(KeychainError) {
             return try conversing { (assuan) throws(KeychainError) in
-                try assuan.command("SETTITLE", "Access to keys and passwords")
+                try assuan.command("SETTITLE", String(localized: "Access to keys and passwords"))
                 try assuan.command("SETDESC", lines: lines)
                 // A program that does not know these commands has its own words for the buttons, or shows the question for longer.
                 try? assuan.command("SETTIMEOUT", "\(seconds)")
-                try? assuan.command("SETOK", yes)
-                try? assuan.command("SETCANCEL", no)
-                let hasThird = third.map { offers($0, assuan) } ?? false
+                try? assuan.command("SETOK", String(localized: yes))
+                try? assuan.command("SETCANCEL", String(localized: no))
+                let hasThird = third.map { offers(String(localized: $0), assuan) } ?? false
                 return Outcome(answer: try answer(assuan), hasThird: hasThird)
             }
         } catch {

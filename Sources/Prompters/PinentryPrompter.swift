@@ -1,6 +1,7 @@
 public import HostAPI
 public import KeychainModel
 internal import Glibc
+internal import Localization
 public import SecureBytes
 internal import Synchronization
 
@@ -62,14 +63,14 @@ public struct PinentryPrompter: Prompter {
         if let failure = request.failure { try assuan.command("SETERROR", failure) }
         guard request.wantsRepetition else { return try assuan.secret("GETPIN") }
         // A program that does not know these commands is asked twice.
-        try? assuan.command("SETREPEAT", "again:")
-        try? assuan.command("SETREPEATERROR", "they differ")
+        try? assuan.command("SETREPEAT", String(localized: "again:"))
+        try? assuan.command("SETREPEATERROR", String(localized: "they differ"))
         while true {
             let answer = try assuan.secret("GETPIN")
             if assuan.hasRepeated { return answer }
-            try assuan.command("SETPROMPT", "again:")
+            try assuan.command("SETPROMPT", String(localized: "again:"))
             if answer.equals(try assuan.secret("GETPIN")) { return answer }
-            try assuan.command("SETERROR", "they differ")
+            try assuan.command("SETERROR", String(localized: "they differ"))
             try assuan.command("SETPROMPT", "\(request.field):")
         }
     }

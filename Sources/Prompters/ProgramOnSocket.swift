@@ -1,5 +1,6 @@
 internal import KeychainModel
 internal import Glibc
+internal import Localization
 internal import Platform
 internal import SecureBytes
 

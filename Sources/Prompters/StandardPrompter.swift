@@ -1,5 +1,6 @@
 internal import HostAPI
 internal import Glibc
+internal import Localization
 internal import Platform
 
 extension FirstAvailablePrompter {
@@ -33,13 +34,13 @@ extension PinentryPrompter {
     public static func defectOfChoice(at place: PromptPlace = .ofProcess) -> String? {
         guard !Environment.isUntrusted, let program = place.variable(variable), Environment.program(program) == nil
         else { return nil }
-        let reason =
+        let defect: LocalizedText =
             switch program {
-            case _ where !program.contains("/"): "is '\(program)', which no folder of PATH has"
-            case _ where !program.hasPrefix("/"): "is '\(program)', which is not a path from the root on"
-            case _ where unsafe access(program, F_OK) != 0: "is '\(program)', which is not there"
-            default: "is '\(program)', which is not a program that can be run"
+            case _ where !program.contains("/"): "\(variable) is '\(program)', which no folder of PATH has"
+            case _ where !program.hasPrefix("/"): "\(variable) is '\(program)', which is not a path from the root on"
+            case _ where unsafe access(program, F_OK) != 0: "\(variable) is '\(program)', which is not there"
+            default: "\(variable) is '\(program)', which is not a program that can be run"
             }
-        return "\(variable) \(reason)"
+        return String(localized: defect)
     }
 }

@@ -1,6 +1,7 @@
 internal import KeychainModel
 internal import Glibc
 internal import HostAPI
+internal import Localization
 internal import Platform
 internal import SecureBytes
 

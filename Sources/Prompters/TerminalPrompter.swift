@@ -1,5 +1,6 @@
 public import HostAPI
 public import KeychainModel
+internal import Localization
 public import SecureBytes
 
 /// Asks on the controlling terminal, whatever standard input and output are, without showing what is typed.
@@ -31,15 +32,19 @@ public struct TerminalPrompter: Prompter {
         while true {
             let answer = try terminal.readHidden(asking: "\(request.sentence): ", until: end)
             guard request.wantsRepetition(of: answer) else { return answer }
-            if answer.equals(try terminal.readHidden(asking: "\(request.field) again: ", until: end)) { return answer }
-            terminal.writeLine("They differ. Once more:")
+            if answer.equals(try terminal.readHidden(asking: String(localized: "\(request.field) again: "), until: end))
+            {
+                return answer
+            }
+            terminal.writeLine(String(localized: "They differ. Once more:"))
         }
     }
 
     public func confirm(_ question: String) throws(KeychainError) -> Bool {
         guard let terminal = terminal() else { return false }
-        terminal.write("\(question) [y/N] ")
-        return ["y", "Y", "yes"].contains(terminal.readLine(until: end))
+        terminal.write("\(question) \(String(localized: "[y/N]")) ")
+        let yes = ["y", "yes"] + String(localized: "yes,y").split(separator: ",").map(String.init)
+        return yes.contains(terminal.readLine(until: end).lowercased())
     }
 
     /// Keys that were typed before the question are discarded.
@@ -57,17 +62,23 @@ public struct TerminalPrompter: Prompter {
         guard let terminal = terminal() else { throw KeychainError(.notAvailable, "there is no terminal") }
         for line in question.lines { terminal.writeLine(line) }
         terminal.discardTyped()
-        let always = question.machine == nil ? "always (a)" : "always for this machine (a)"
-        let answers =
-            question.offersAlways
-            ? "Allow once (o), \(always)" : question.requester == nil ? "Allow once (o)" : "Allow (a)"
-        terminal.write("\(answers), or deny (d)? ")
+        terminal.write("\(TerminalPrompter.answers(to: question)) ")
         let patience = ContinuousClock.now + question.patience
         switch terminal.readLine(until: end.limited(to: patience)).lowercased() {
         case "a" where question.requester != nil, "allow" where question.requester != nil: return .allowOnce
         case "o", "once": return .allowOnce
         case "a" where question.offersAlways, "always" where question.offersAlways: return .allowAlways
         default: return .deny
+        }
+    }
+
+    /// The letters are the same in all languages.
+    private static func answers(to question: AccessQuestion) -> LocalizedText {
+        switch (question.offersAlways, question.machine, question.requester) {
+        case (true, nil, _): "Allow once (o), always (a), or deny (d)?"
+        case (true, _?, _): "Allow once (o), always for this machine (a), or deny (d)?"
+        case (false, _, nil): "Allow once (o), or deny (d)?"
+        case (false, _, _?): "Allow (a), or deny (d)?"
         }
     }
 

@@ -1,6 +1,7 @@
 internal import KeychainModel
 internal import Foundation
 internal import ItemDictionaries
+internal import Localization
 
 /// The parameters of a call: the values of its dictionary, and the authentication context that the dictionary has.
 struct CallParameters {

@@ -1,6 +1,7 @@
 internal import KeychainModel
 internal import Foundation
 internal import ItemDictionaries
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 

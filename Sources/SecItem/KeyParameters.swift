@@ -1,6 +1,7 @@
 internal import KeychainModel
 internal import Foundation
 internal import ItemDictionaries
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -66,8 +67,10 @@ struct KeyParameters {
         case (.rsa, nil):
             throw KeychainError(
                 .param, "the size of the key is missing",
-                remedy: "give kSecAttrKeySizeInBits, \(KeyType.generatedRSABits.lowerBound) to "
-                    + "\(KeyType.generatedRSABits.upperBound)", key: kSecAttrKeySizeInBits)
+                remedy: """
+                    give kSecAttrKeySizeInBits, \(KeyType.generatedRSABits.lowerBound) to \
+                    \(KeyType.generatedRSABits.upperBound)
+                    """, key: kSecAttrKeySizeInBits)
         case (.rsa, _), (.ecPrime, _):
             throw KeychainError(
                 .keySizeNotAllowed, "keys of this type cannot have \(bits ?? 0) bits", key: kSecAttrKeySizeInBits)

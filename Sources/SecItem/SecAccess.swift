@@ -2,6 +2,7 @@ public import Foundation
 internal import HostAPI
 internal import KeychainModel
 internal import KeychainCalls
+internal import Localization
 internal import Synchronization
 
 /// Which programs may read a password without a question. SecAccess.h.

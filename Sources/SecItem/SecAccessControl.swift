@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Localization
 
 /// The conditions for the use of an item's secret, the value of ``kSecAttrAccessControl``.
 public final class SecAccessControl: Sendable {

@@ -1,6 +1,7 @@
 public import Foundation
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 

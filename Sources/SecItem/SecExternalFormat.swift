@@ -1,6 +1,7 @@
 internal import HostAPI
 internal import KeychainModel
 public import Foundation
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 

@@ -3,6 +3,7 @@ internal import KeychainModel
 public import Foundation
 internal import ItemDictionaries
 internal import KeychainCalls
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 

@@ -3,6 +3,7 @@ internal import HostAPI
 internal import ItemDictionaries
 internal import KeychainCalls
 internal import KeychainModel
+internal import Localization
 
 /// Finds items in all keychains: on inserted cards, then in the files of the search list.
 ///

@@ -2,6 +2,7 @@ public import Foundation
 internal import HostAPI
 internal import ItemDictionaries
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 

@@ -1,5 +1,6 @@
 internal import KeychainModel
 internal import Foundation
+internal import Localization
 internal import SystemCrypto
 
 /// The padding of functions that are older than ``SecKeyAlgorithm``. SecKey.h; none is `[]`.

@@ -1,6 +1,7 @@
 internal import HostAPI
 internal import KeychainModel
 internal import KeychainCalls
+internal import Localization
 
 /// Deletes the keychain's file, and takes it out of the search list.
 @discardableResult

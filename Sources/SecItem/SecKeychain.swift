@@ -1,6 +1,7 @@
 internal import HostAPI
 internal import KeychainModel
 internal import KeychainCalls
+internal import Localization
 internal import SecureBytes
 
 /// A local keychain, for ``kSecUseKeychain`` and ``kSecMatchSearchList``.

@@ -2,6 +2,7 @@ internal import HostAPI
 internal import KeychainModel
 public import Foundation
 internal import KeychainCalls
+internal import Localization
 internal import SecureBytes
 
 /// A password in a keychain.

@@ -1,6 +1,7 @@
 internal import HostAPI
 internal import KeychainModel
 internal import KeychainCalls
+internal import Localization
 internal import SecureBytes
 
 // Passwords by the functions of SecKeychain.h. Text has a length in bytes; nil, or a length of 0, matches any text.

@@ -3,6 +3,7 @@ public import Dispatch
 public import Foundation
 internal import HostAPI
 internal import KeychainCalls
+internal import Localization
 internal import SystemCrypto
 
 /// The result of an evaluation.

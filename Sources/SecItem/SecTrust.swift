@@ -1,6 +1,7 @@
 internal import HostAPI
 internal import KeychainModel
 internal import Foundation
+internal import Localization
 internal import SecureBytes
 internal import Synchronization
 internal import SystemCrypto

@@ -1,4 +1,5 @@
 package import KeychainModel
+internal import Localization
 
 /// The text of `keychains.conf`: lines `name = value`, empty lines, and comments after `#`. In the system's file a word before the name
 /// says how far a user may choose another value.

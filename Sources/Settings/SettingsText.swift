@@ -1,4 +1,5 @@
 package import KeychainModel
+internal import Localization
 
 /// The content of a settings file that is only read.
 package protocol ReadSettings {
@@ -13,7 +14,7 @@ extension ReadSettings {
         var faults: [SettingsFault] = []
         self.init(reading: text, faults: &faults)
         guard let fault = faults.min(by: { $0.line < $1.line }) else { return }
-        throw KeychainError(.decode, "line \(fault.line) of \(path) \(fault.reason)", remedy: fault.remedy)
+        throw KeychainError(.decode, "line \(fault.line) of \(path) \(fault.reason)", remedy: "\(fault.remedy)")
     }
 
     /// The lines that make a file with the text not count.

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import FoundationEssentials
+internal import Localization
 internal import SecureBytes
 
 /// Rewrites the forms of arguments in macOS's `security` that the parser does not know.
@@ -171,8 +172,10 @@ enum SecretArgument {
     }
 
     /// The help of an option that takes a secret.
-    static func help(_ what: String) -> ArgumentHelp {
-        ArgumentHelp("\(what) Other programs can see it: better leave it out, and be asked.", valueName: "password")
+    static func help(_ what: LocalizedText) -> ArgumentHelp {
+        ArgumentHelp(
+            String(localized: "\(what) Other programs can see it: better leave it out, and be asked."),
+            valueName: "password")
     }
 
     static func warn() {

@@ -1,5 +1,6 @@
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 
 extension CommandKeychains {
     /// The items of one class that a query finds in these keychains.

@@ -1,6 +1,7 @@
 internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import Platform
 
 /// The keychains of a run of the command, and the gaps of its searches.
@@ -233,7 +234,7 @@ struct CommandKeychains {
         if let unread = missing.unreadCard {
             return KeychainError(
                 unread.code, "'\(card.name)' is in no reader, unless it is the card that could not be read",
-                remedy: unread.remedy)
+                remedy: unread.remedyText)
         }
         return KeychainError(
             .interactionRequired, "'\(card.name)' is in no reader", remedy: "insert card \(card.numberOrInstance)")
@@ -314,7 +315,7 @@ extension CardOptions {
         guard others.isEmpty else {
             return KeychainError(
                 .noSuchKeychain, "no reader's name contains '\(reader)'",
-                remedy: "there is \(others.joined(separator: " and "))")
+                remedy: "there is \(LocalizedText.list(others))")
         }
         return KeychainError(.noSuchKeychain, "no reader's name contains '\(reader)'", remedy: "there is no reader")
     }

@@ -1,6 +1,7 @@
 internal import KeychainModel
 internal import ArgumentParser
 internal import Glibc
+internal import Localization
 
 /// Runs the command in the arguments, or with `-i` the commands on standard input, one a line.
 ///
@@ -71,19 +72,19 @@ struct CommandLineInterpreter {
     private static func report(_ error: any Error) -> Int32 {
         switch error {
         case let error as KeychainError:
-            printError(error.description)
+            printError("\(error)")
             return status(of: error.code)
         case let error as ExitCode:
             return error.rawValue
         case let error as WriteError:
-            if !error.isClosedPipe { printError(error.description) }
+            if !error.isClosedPipe { printError("\(error)") }
             return 1
         default:
             guard Tokenctl.exitCode(for: error) == .success else {
-                printError(sentence(error))
+                printError("\(sentence(error))")
                 return 1
             }
-            return showHelp(Tokenctl.fullMessage(for: error))
+            return showHelp(HelpText.text(of: error))
         }
     }
 
@@ -112,12 +113,14 @@ struct CommandLineInterpreter {
         // A surplus argument of these commands may be a PIN, which is not printed.
         let full = Tokenctl.fullMessage(for: error)
         if full.contains(/tokenctl card pin (verify|change|unblock)/), line.contains(/nexpected arguments?:? '/) {
-            line = "PINs are asked for, or read by --pin-source, and not given as arguments"
+            line = String(localized: "PINs are asked for, or read by --pin-source, and not given as arguments")
         }
-        let advice = full.firstMatch(of: /See ('tokenctl[^']*')/).map { " (see \($0.1))" }
+        line = ParserMessage.translated(line)
+        let advice = full.firstMatch(of: /See '(tokenctl[^']*)'/).map { String(localized: "see '\($0.1)'") }
         // A name in capitals stays as it is.
-        let isWord = line.dropFirst().first?.isUppercase != true
-        return (isWord ? line.prefix(1).lowercased() : String(line.prefix(1))) + line.dropFirst() + (advice ?? "")
+        let isWord = Language.current.isEnglish && line.dropFirst().first?.isUppercase != true
+        let text = (isWord ? line.prefix(1).lowercased() : String(line.prefix(1))) + line.dropFirst()
+        return advice.map { "\(text) (\($0))" } ?? text
     }
 }
 

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Localization
 
 /// Names of commands, and beginnings of names.
 enum CommandName {
@@ -55,7 +56,8 @@ enum CommandName {
         guard !names.contains(name) else { return name }
         let matches = name.isEmpty ? [] : names.filter { $0.hasPrefix(name) }
         guard matches.count < 2 else {
-            throw CommandError("'\(name)' is the beginning of more than one command", matches.joined(separator: ", "))
+            throw CommandError(
+                "'\(name)' is the beginning of more than one command", "\(matches.joined(separator: ", "))")
         }
         if let match = matches.first { return match }
         let parent = path.filter { $0 != help }

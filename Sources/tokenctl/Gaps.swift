@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KeychainModel
+internal import Localization
 
 /// The gaps of a command's searches. Each is printed once.
 final class Gaps {
@@ -12,9 +13,9 @@ final class Gaps {
         for gap in missing where !told.contains(gap) {
             told.append(gap)
             if isFailure {
-                printError(gap.text)
+                printError("\(gap.text)")
             } else {
-                gap.lasts ? Warnings.showDaily(gap.text) : Warnings.show(gap.text)
+                gap.lasts ? Warnings.showDaily("\(gap.text)") : Warnings.show("\(gap.text)")
             }
         }
     }
@@ -23,10 +24,11 @@ final class Gaps {
     func doubting<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as KeychainError where error.code == .itemNotFound {
             if let damage = told.first(where: \.isDamagedFile)?.error {
-                throw KeychainError(damage.code, "\(error.reason), unless it is the damaged one", remedy: damage.remedy)
+                throw KeychainError(
+                    damage.code, "\(error.reasonText), unless it is the damaged one", remedy: damage.remedyText)
             }
             guard let card else { throw error }
-            throw KeychainError(card.code, "\(error.reason), unless it is on the card that could not be read")
+            throw KeychainError(card.code, "\(error.reasonText), unless it is on the card that could not be read")
         }
     }
 
@@ -37,7 +39,7 @@ final class Gaps {
         guard let card else { return }
         // Errors that decide the exit status are printed even with -q, which silences warnings.
         if !Warnings.areWanted {
-            for gap in told where gap.place == .card { printError(gap.text) }
+            for gap in told where gap.place == .card { printError("\(gap.text)") }
         }
         throw ExitCode(CommandLineInterpreter.status(of: card.code))
     }

@@ -1,3 +1,4 @@
+internal import Localization
 internal import Platform
 
 /// The options before the command's name, as in macOS's `security`: `-i`, `-p prompt`, `-q`, `-v`, alone or together.
@@ -49,12 +50,12 @@ enum Warnings {
     @TaskLocal static var areWanted = true
 
     /// Writes `tokenctl: text` to standard error, if warnings are wanted. What ends the command is an error, not a warning.
-    static func show(_ text: String) { if areWanted { printError(text) } }
+    static func show(_ text: LocalizedText) { if areWanted { printError(text) } }
 
     /// Shows a warning once a day at most, of a state that lasts from one command to the next; `tokenctl doctor` tells
     /// it at any time.
-    static func showDaily(_ text: String) {
-        guard areWanted, DailyNotices(in: Directories.own.cache).isDue(text) else { return }
+    static func showDaily(_ text: LocalizedText) {
+        guard areWanted, DailyNotices(in: Directories.own.cache).isDue(text.rendered(in: .english)) else { return }
         show("\(text); told once a day, and by 'tokenctl doctor'")
     }
 }

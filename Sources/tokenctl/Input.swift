@@ -1,5 +1,6 @@
 internal import KeychainModel
 internal import Glibc
+internal import Localization
 internal import Platform
 internal import SecureBytes
 internal import SystemCrypto
@@ -20,14 +21,14 @@ struct Input: ~Copyable {
 
     /// - Parameter isStream: whether it may be a named pipe, whose writer is waited for.
     init(_ path: String, isStream: Bool = false) throws {
-        name = path == "-" ? "standard input" : path
+        name = path == "-" ? String(localized: "standard input") : path
         descriptor = path == "-" ? STDIN_FILENO : try Input.open(path, isStream: isStream)
     }
 
     private static func open(_ path: String, isStream: Bool) throws -> Int32 {
         let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | (isStream ? 0 : O_NONBLOCK))
         guard descriptor >= 0 else {
-            throw CommandError("cannot read '\(path)'", SystemError().reason)
+            throw CommandError("cannot read '\(path)'", "\(SystemError().reason)")
         }
         var status = stat()
         let isPipe = unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
@@ -103,7 +104,7 @@ struct Input: ~Copyable {
             let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }
             guard count >= 0 else {
-                throw CommandError("cannot read '\(name)'", SystemError().reason)
+                throw CommandError("cannot read '\(name)'", "\(SystemError().reason)")
             }
             if count == 0 { return }
             try body(buffer.span.extracting(..<count))
@@ -125,7 +126,7 @@ struct Output {
         guard let path, path != "-" else { return }
         guard unsafe stat(path, &own) == 0 else { return try checkFolder(of: path) }
         guard own.st_mode & S_IFMT != S_IFDIR else {
-            throw CommandError("cannot write '\(path)'", SystemError(EISDIR).reason)
+            throw CommandError("cannot write '\(path)'", "\(SystemError(EISDIR).reason)")
         }
         guard own.st_mode & S_IFMT == S_IFREG else { return }
         var other = stat()
@@ -162,7 +163,7 @@ struct Output {
     private func checkFolder(of path: String) throws {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         guard unsafe access(folder, W_OK | X_OK) == 0 else {
-            throw CommandError("cannot write '\(path)'", SystemError().reason)
+            throw CommandError("cannot write '\(path)'", "\(SystemError().reason)")
         }
     }
 
@@ -179,7 +180,7 @@ struct Output {
             guard status.st_mode & 0o200 != 0 else { throw SystemError(EACCES) }
             try AtomicFile.replace(resolvedPath(path) ?? path, with: bytes.bytes, mode: .new(mode & status.st_mode))
         } catch {
-            throw CommandError("cannot write '\(path)'", error.reason)
+            throw CommandError("cannot write '\(path)'", "\(error.reason)")
         }
     }
 

@@ -1,5 +1,6 @@
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 
 /// A change of a keychain by a command.
@@ -15,7 +16,8 @@ struct KeychainChange {
     ///   - use: the purpose, in words that complete "password to …".
     /// - Throws: `errSecReadOnly`, before anybody is asked.
     init(
-        of named: NamedKeychain, _ authentication: AuthenticationOptions, _ prompter: any Prompter, to use: String
+        of named: NamedKeychain, _ authentication: AuthenticationOptions, _ prompter: any Prompter,
+        to use: LocalizedText
     ) throws {
         host = named.access.host(asking: prompter)
         keychain = named.identifier

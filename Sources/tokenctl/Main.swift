@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import HostAPI
+internal import Localization
 internal import SecureBytes
 
 @main
@@ -46,8 +47,8 @@ enum Main {
 }
 
 /// Writes `tokenctl: text` to standard error, without the PIN of a URI that is in it.
-func printError(_ text: String) {
-    let text = text.replacing(/(pin-value=)[^&'"\s]+/) { "\($0.1)…" }
+func printError(_ message: LocalizedText) {
+    let text = String(localized: message).replacing(/(pin-value=)[^&'"\s]+/) { "\($0.1)…" }
     StandardError.line("tokenctl: \(text)")
 }
 

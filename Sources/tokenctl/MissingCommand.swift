@@ -1,3 +1,5 @@
+internal import Localization
+
 /// Subcommands of macOS's `security` that have no meaning on Linux: the reason, and the alternative.
 enum MissingCommand {
     static let reasons: [String: CommandError] = {
@@ -14,12 +16,12 @@ enum MissingCommand {
     ]
 
     /// The note that is printed in place of running such a command; nil for every other.
-    static func note(_ arguments: [String]) -> String? {
+    static func note(_ arguments: [String]) -> LocalizedText? {
         guard let name = arguments.first(where: { $0 != "help" }), needless.contains(name) else { return nil }
         return "note: \(name) has no effect: you are asked when a program first uses an item"
     }
 
-    private static let rows: [(names: [String], why: String, instead: String)] = [
+    private static let rows: [(names: [String], why: LocalizedText, instead: LocalizedText)] = [
         (
             ["set-identity-preference", "get-identity-preference"],
             "programs on Linux choose the identity themselves", "name it to the program as find-identity prints it"

@@ -3,6 +3,7 @@ internal import CryptokiNames
 internal import Glibc
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import Platform
 
 /// The keychain that a command is about: a file, a card by its id, or either by its URI.
@@ -98,7 +99,7 @@ struct NamedKeychain {
 
     /// The noun for what a name means: a card's id, or the label or URI of an inserted card or a module's token that no file
     /// has; nil for any other name.
-    static func noun(ofCard name: String) -> String? {
+    static func noun(ofCard name: String) -> LocalizedText? {
         guard !isIDOfCard(name) else { return "a card" }
         let isURI = PKCS11URI.isURI(name)
         let isFile = isURI ? (try? CommandKeychains(keychains: [name], cards: false)) != nil : !mayBeCard(name)

@@ -4,6 +4,7 @@ internal import KeychainModel
 internal import ArgumentParser
 internal import Glibc
 internal import HostAPI
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -84,7 +85,7 @@ struct ListingOptions: ParsableArguments {
 
     func validate() throws {
         guard [json, table, uris].filter({ $0 }).count < 2 else {
-            throw ValidationError("choose one of --json, --table and --uri")
+            throw ValidationError(localized: "choose one of --json, --table and --uri")
         }
     }
 
@@ -129,8 +130,8 @@ struct CardOptions: ParsableArguments {
     var trace: String?
 
     /// - Throws: an error with the reason, if any of these options is given.
-    func refuse(_ reason: String) throws {
-        guard reader == nil, module.isEmpty, !rescan, trace == nil else { throw ValidationError(reason) }
+    func refuse(_ reason: LocalizedText) throws {
+        guard reader == nil, module.isEmpty, !rescan, trace == nil else { throw ValidationError(localized: reason) }
     }
 }
 
@@ -157,7 +158,7 @@ struct AuthenticationOptions: ParsableArguments {
     /// - Throws: where the password has a source as well.
     func refuseSource(beside option: String, _ password: String?) throws {
         guard password == nil || pinSource == nil else {
-            throw ValidationError("give the password either with \(option) or with --pin-source")
+            throw ValidationError(localized: "give the password either with \(option) or with --pin-source")
         }
     }
 
@@ -173,7 +174,7 @@ struct AuthenticationOptions: ParsableArguments {
     /// - Parameters:
     ///   - names: the keys and cards that the command was told to use; a URI among them may say where the PIN is.
     ///   - use: the purpose, in words that complete "PIN to …".
-    func keys(_ session: CommandKeychains, for names: [String?], to use: String) throws -> KeyUse {
+    func keys(_ session: CommandKeychains, for names: [String?], to use: LocalizedText) throws -> KeyUse {
         KeyUse(try host(session.access, for: names.compactMap { $0 }), request(to: use))
     }
 
@@ -183,13 +184,13 @@ struct AuthenticationOptions: ParsableArguments {
     /// The circumstances of requests that share an authentication context.
     ///
     /// - Parameter use: their purpose, in words that complete "PIN to …".
-    func request(to use: String) -> RequestContext {
-        RequestContext(purpose: use, authentication: .next(), mayUseLastTry: lastTry)
+    func request(to use: LocalizedText) -> RequestContext {
+        RequestContext(purpose: String(localized: use), authentication: .next(), mayUseLastTry: lastTry)
     }
 
     /// The source of PINs and passwords: one for each command, since it counts the lines of `--pin-source`.
     func prompter(for names: [String], _ access: HostAccess) throws -> any Prompter {
-        let alternative = "give it with --pin-source, or run where a prompt can be shown"
+        let alternative = String(localized: "give it with --pin-source, or run where a prompt can be shown")
         if let pinSource {
             return try SecretSource(pinSource, alternative: alternative, isOpen: InheritedDescriptors.contains)
         }

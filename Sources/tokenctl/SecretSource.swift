@@ -1,6 +1,7 @@
 internal import Glibc
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import Platform
 internal import SecureBytes
 internal import Synchronization
@@ -42,7 +43,7 @@ final class SecretSource: Prompter {
     init(
         _ text: String, alternative: String? = nil, isOpen: (Int32) -> Bool = SecretSource.isOpen
     ) throws(KeychainError) {
-        self.alternative = alternative ?? "give all answers in it, a line each"
+        self.alternative = alternative ?? String(localized: "give all answers in it, a line each")
         name = "'\(text)'"
         SecretSource.withhold(text)
         let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
@@ -106,7 +107,7 @@ final class SecretSource: Prompter {
         }
     }
 
-    private static let ofKeychain = PromptRequest(.password, subject: "the keychain")
+    private static let ofKeychain = PromptRequest(.password, subject: String(localized: "the keychain"))
 
     private func next(_ lines: inout Lines, for request: PromptRequest) throws(KeychainError) -> Secret {
         let number = lines.count
@@ -119,7 +120,9 @@ final class SecretSource: Prompter {
         guard let answer else {
             throw KeychainError(
                 .interactionNotAllowed,
-                "\(request.sentence) is needed, but \(name) has \(number == 0 ? "no line" : "no line \(number + 1)")",
+                number == 0
+                    ? "\(request.sentence) is needed, but \(name) has no line"
+                    : "\(request.sentence) is needed, but \(name) has no line \(number + 1)",
                 remedy: "put it into line \(number + 1)")
         }
         return answer

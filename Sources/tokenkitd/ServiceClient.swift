@@ -2,6 +2,7 @@ internal import HostAPI
 internal import HostServer
 internal import KeychainHost
 internal import KeychainModel
+internal import Localization
 internal import PKCS11Driver
 internal import Platform
 internal import StandardDrivers
@@ -61,7 +62,7 @@ struct ServiceClient {
         get throws(KeychainError) {
             guard let reader = options.reader else { return nil }
             do throws(ReaderChoice.Invalid) { return try ReaderChoice(reader) } catch {
-                throw KeychainError(.param, error.description)
+                throw KeychainError(.param, "\(error)")
             }
         }
     }

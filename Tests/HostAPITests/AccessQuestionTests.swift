@@ -1,4 +1,5 @@
 import KeychainModel
+import Localization
 import SecureBytes
 import Testing
 

@@ -1,6 +1,7 @@
 import CryptokiNames
 import Foundation
 import KeychainModel
+import Localization
 import SecureBytes
 import SystemCrypto
 import TestSupport

@@ -1,4 +1,5 @@
 import KeychainModel
+import Localization
 import Testing
 
 @testable import HostAPI

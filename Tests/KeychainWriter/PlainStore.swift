@@ -1,6 +1,7 @@
 import CSQLite
 import KeychainHost
 import KeychainModel
+import Localization
 
 /// The table of a keychain's passwords without the keychain: no encryption, no checks, one prepared statement.
 final class PlainStore {

@@ -1,6 +1,7 @@
 import Glibc
 import KeychainHost
 import KeychainModel
+import Localization
 
 /// Time over number of items, both in powers of ten, as an SVG.
 struct Plot {

@@ -2,6 +2,7 @@ import CSQLite
 import Glibc
 import KeychainHost
 import KeychainModel
+import Localization
 import SecureBytes
 import SystemCrypto
 

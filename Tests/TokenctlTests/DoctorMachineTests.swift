@@ -1,4 +1,5 @@
 import Foundation
+import Localization
 import TestSupport
 import Testing
 
@@ -172,9 +173,9 @@ import Testing
         #expect(machine.units("/usr").isEmpty)
         try FileManager.default.createDirectory(
             atPath: machine.root + "/run/systemd/system", withIntermediateDirectories: true)
-        #expect(machine.units("/usr").map(\.finding) == ["tokenkit.socket is not there"])
+        #expect(machine.units("/usr").map { "\($0.finding)" } == ["tokenkit.socket is not there"])
         try write("/usr/lib/systemd/user/tokenkit.socket")
-        #expect(machine.units("/usr").map(\.finding) == ["tokenkit.service is not there"])
+        #expect(machine.units("/usr").map { "\($0.finding)" } == ["tokenkit.service is not there"])
         try write("/usr/lib/systemd/user/tokenkit.service")
         #expect(machine.units("/usr").map(\.remedy) == ["sudo systemctl --global enable tokenkit.socket"])
         try write("/etc/systemd/user/sockets.target.wants/tokenkit.socket")

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Localization
 internal import Wire
 
 extension ItemClass: WireValue {}
@@ -120,7 +121,11 @@ extension Identity: WireRecord {
 
 extension KeychainError: WireRecord {
     static let fields = Fields(
-        { KeychainError($0, $1, remedy: $2, key: $3, triesLeft: $4, failure: $5) },
+        { (code, reason: String, remedy: String?, key, triesLeft, failure) in
+            KeychainError(
+                code, LocalizedText(verbatim: reason), remedy: remedy.map { LocalizedText(verbatim: $0) }, key: key,
+                triesLeft: triesLeft, failure: failure)
+        },
         \.code, \.reason, \.remedy, \.key, \.triesLeft, \.failure)
 }
 

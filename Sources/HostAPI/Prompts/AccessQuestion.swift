@@ -1,3 +1,4 @@
+package import Localization
 internal import SecureBytes
 
 /// The question whether a program may use a key or a secret. The host asks it, by its own means: no client answers it for itself.
@@ -78,19 +79,19 @@ extension AccessQuestion {
     /// The first line has no text of the program or the item: Qt takes a text for HTML whose first line has a tag. Every other text has a
     /// line of its own, without line breaks and of limited length, so that none can look like another line or push one out of sight.
     package var lines: [String] {
-        if let machine { return ["Another machine wants to \(use.words)."] + lines(from: machine) }
-        let lines: [(String, String?, length: Int)] = [
+        if let machine { return [String(localized: "Another machine wants to \(use.words).")] + lines(from: machine) }
+        let lines: [(LocalizedText, String?, length: Int)] = [
             ("Item", item, 90), ("Program", program.name, 60), ("File", program.path, 150),
             ("Script, as the program says", program.script, 90), ("Runs in", program.container, 60),
             ("Started by", program.starter, 40), ("For, as the program says", purpose, 90),
             ("Asked for by", requester, 60),
         ]
-        let change = hasChanged ? ["Its file has changed since you last allowed it something."] : []
-        let first =
+        let change = hasChanged ? [String(localized: "Its file has changed since you last allowed it something.")] : []
+        let first: LocalizedText =
             requester == nil
             ? "A program wants to \(use.words)."
             : "Have a program use a key or a secret from now on, without a question?"
-        return [first] + change
+        return [String(localized: first)] + change
             + lines.compactMap { label, text, length in
                 text.map { "\(label): \(AccessQuestion.shortened($0, to: length))" }
             }
@@ -100,7 +101,7 @@ extension AccessQuestion {
     ///
     /// - Parameter machine: the machine that sends the request; nil for the program itself.
     package func lines(from machine: String?) -> [String] {
-        let lines: [(String, String?, length: Int)] = [
+        let lines: [(LocalizedText, String?, length: Int)] = [
             ("To", purpose, 250), ("From", machine, AccessQuestion.machineLength), ("Key", item, 120),
             ("Program", program.name, 60),
             ("File", program.path, 150),
@@ -118,7 +119,9 @@ extension AccessQuestion {
     }
 
     /// The question before an answer that holds from now on, for the first line of a window.
-    package var questionOfAlways: String {
+    package var questionOfAlways: String { String(localized: alwaysText) }
+
+    private var alwaysText: LocalizedText {
         machine == nil
             ? "Always allow it to \(use.words), without a question?"
             : "Always allow this machine to \(use.words), without a question?"
@@ -154,7 +157,7 @@ extension String {
 
 extension AccessQuestion.Use {
     /// Completes "wants to …".
-    package var words: String {
+    package var words: LocalizedText {
         switch self {
         case .sign: "sign with a key"
         case .decrypt: "decrypt with a key"
@@ -164,14 +167,14 @@ extension AccessQuestion.Use {
         }
     }
 
-    /// Completes "wants to …", before the item's name.
-    package var wordsBeforeItem: String {
+    /// Completes "may not …".
+    package func words(with item: String) -> LocalizedText {
         switch self {
-        case .sign: "sign with"
-        case .decrypt: "decrypt with"
-        case .agree: "agree on a secret with"
-        case .read: "read"
-        case .export: "take the private key out of"
+        case .sign: "sign with '\(item)'"
+        case .decrypt: "decrypt with '\(item)'"
+        case .agree: "agree on a secret with '\(item)'"
+        case .read: "read '\(item)'"
+        case .export: "take the private key out of '\(item)'"
         }
     }
 }

@@ -1,4 +1,5 @@
 public import KeychainModel
+public import Localization
 public import SecureBytes
 
 /// Refuses every question at once.
@@ -7,15 +8,15 @@ public struct NoPrompter: Prompter {
     public var canAskAgain: Bool { false }
     public let alternative: String
     public let allowsPINPad: Bool
-    private let reason: String?
+    private let reason: LocalizedText?
 
     /// - Parameters:
     ///   - alternative: other ways to give the answer, for the error; by default those of a program.
     ///   - allowsPINPad: whether a PIN may be typed on a reader's own keys.
     ///   - reason: the reason why nobody is asked, for the error.
-    public init(alternative: String? = nil, allowsPINPad: Bool = false, because reason: String? = nil) {
+    public init(alternative: String? = nil, allowsPINPad: Bool = false, because reason: LocalizedText? = nil) {
         self.reason = reason
-        self.alternative = alternative ?? KeychainError.waysOfPrograms
+        self.alternative = alternative ?? String(localized: KeychainError.waysOfPrograms)
         self.allowsPINPad = allowsPINPad
     }
 

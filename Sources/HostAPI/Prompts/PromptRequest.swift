@@ -1,3 +1,4 @@
+internal import Localization
 public import SecureBytes
 
 /// A question for a secret, with all that a person must know to answer.
@@ -79,7 +80,9 @@ public struct PromptRequest: Sendable, Hashable {
     }
 
     /// The name of the field.
-    package var field: String {
+    package var field: String { String(localized: fieldText) }
+
+    private var fieldText: LocalizedText {
         switch purpose {
         case .pin: "PIN"
         case .newPIN: "new PIN"
@@ -92,12 +95,28 @@ public struct PromptRequest: Sendable, Hashable {
     }
 
     /// The sentence above the field: what for, where, and how many tries are left.
-    package var sentence: String { "\(matter)\(tries)" }
+    package var sentence: String { String(localized: sentenceText) }
+
+    private var sentenceText: LocalizedText {
+        switch triesLeft {
+        case nil: matter
+        case 1?: "\(matter), last try"
+        case let tries?: "\(matter), \(tries) tries left"
+        }
+    }
 
     /// The instruction to type on the reader's own keys.
-    package var instruction: String { "Enter the \(matter) on the reader's keypad\(tries)" }
+    package var instruction: String { String(localized: instructionText) }
 
-    private var matter: String { "\(field) for '\(subject)'\(use.map { " to \($0)" } ?? "")" }
+    private var instructionText: LocalizedText {
+        switch triesLeft {
+        case nil: "Enter the \(matter) on the reader's keypad"
+        case 1?: "Enter the \(matter) on the reader's keypad, last try"
+        case let tries?: "Enter the \(matter) on the reader's keypad, \(tries) tries left"
+        }
+    }
 
-    private var tries: String { triesLeft.map { $0 == 1 ? ", last try" : ", \($0) tries left" } ?? "" }
+    private var matter: LocalizedText {
+        use.map { "\(fieldText) for '\(subject)' to \($0)" } ?? "\(fieldText) for '\(subject)'"
+    }
 }

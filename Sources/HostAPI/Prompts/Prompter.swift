@@ -1,4 +1,5 @@
 public import KeychainModel
+package import Localization
 internal import Platform
 public import SecureBytes
 
@@ -99,34 +100,37 @@ extension Prompter {
 
     public func showWait(forCardIn reader: String) -> (@Sendable () -> Void)? { nil }
 
-    public var alternative: String { KeychainError.waysOfPrograms }
+    public var alternative: String { String(localized: KeychainError.waysOfPrograms) }
 }
 
 extension KeychainError {
     /// The ways in which a program gives a PIN or password where no person can be asked.
-    package static let waysOfPrograms =
+    package static let waysOfPrograms: LocalizedText =
         "give it by LAContext, SecKeychainUnlock or C_Login, or run where a prompt can be shown"
 
-    package static let reasonOfMoreRights = "a program with more rights than the user who started it asks nobody"
+    package static let reasonOfMoreRights: LocalizedText =
+        "a program with more rights than the user who started it asks nobody"
 
     /// The error of a question that cannot be asked: names the secret that is needed, and the prompter's other ways.
     ///
     /// - Parameter reason: the reason. In a process that has more rights than its caller, those rights are the reason.
     package static func cannotAsk(
-        _ request: PromptRequest, by prompter: some Prompter, because reason: String? = nil
+        _ request: PromptRequest, by prompter: some Prompter, because reason: LocalizedText? = nil
     ) -> KeychainError {
         let reason = Environment.isUntrusted ? reasonOfMoreRights : reason
         return KeychainError(
-            .interactionNotAllowed, "\(request.sentence) is needed\(reason.map { ", but \($0)" } ?? "")",
-            remedy: prompter.alternative)
+            .interactionNotAllowed,
+            reason.map { "\(request.sentence) is needed, but \($0)" } ?? "\(request.sentence) is needed",
+            remedy: "\(prompter.alternative)")
     }
 
     /// The error of a use that a person has to allow, where no person can be asked.
-    package static func cannotDecide(_ question: AccessQuestion, because reason: String? = nil) -> KeychainError {
+    package static func cannotDecide(_ question: AccessQuestion, because reason: LocalizedText? = nil) -> KeychainError
+    {
         let reason = Environment.isUntrusted ? reasonOfMoreRights : reason ?? "nobody can be asked"
         return KeychainError(
             .interactionNotAllowed,
-            "'\(question.program.name)' may not yet \(question.use.wordsBeforeItem) '\(question.item)', and \(reason)",
+            "'\(question.program.name)' may not yet \(question.use.words(with: question.item)), and \(reason)",
             remedy: "run it where a prompt can be shown, or have the program give the PIN or password itself")
     }
 }

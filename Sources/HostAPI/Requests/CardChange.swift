@@ -1,3 +1,4 @@
+package import Localization
 public import SecureBytes
 public import SystemCrypto
 
@@ -47,7 +48,7 @@ public struct CardManagementKey: Sendable, Equatable {
     }
 
     /// The form in which people give one.
-    package static let form = "a management key has 32, 48 or 64 hexadecimal digits"
+    package static let form: LocalizedText = "a management key has 32, 48 or 64 hexadecimal digits"
 }
 
 extension Secret {

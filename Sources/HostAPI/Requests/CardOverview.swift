@@ -1,4 +1,5 @@
 public import KeychainModel
+public import Localization
 public import SecureBytes
 
 /// The content and the state of a card or of a module's token, as far as they were wanted.
@@ -55,13 +56,14 @@ public struct CardFact: Sendable, Hashable {
         }
     }
 
+    /// The name in English.
     public let name: String
     /// The fact for people.
     public let value: String
     /// The fact for programs, by keys that stay.
     public let parts: [String: Plain]
 
-    public init(_ name: String, _ value: String, parts: [String: Plain] = [:]) {
+    public init(_ name: LocalizedKey, _ value: String, parts: [String: Plain] = [:]) {
         self.name = name
         self.value = value
         self.parts = parts

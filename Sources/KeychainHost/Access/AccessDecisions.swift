@@ -1,5 +1,6 @@
 package import HostAPI
 package import KeychainModel
+internal import Localization
 internal import Platform
 package import Settings
 internal import Synchronization
@@ -196,10 +197,10 @@ package final class AccessDecisions: Sendable {
         identity.container == nil ? identity.path : nil
     }
 
-    static func denied(_ question: AccessQuestion, remedy: String? = nil) -> KeychainError {
+    static func denied(_ question: AccessQuestion, remedy: LocalizedText? = nil) -> KeychainError {
         KeychainError(
             .userCanceled,
-            "'\(question.program.name)' was not allowed to \(question.use.wordsBeforeItem) '\(question.item)'",
+            "'\(question.program.name)' was not allowed to \(question.use.words(with: question.item))",
             remedy: remedy)
     }
 

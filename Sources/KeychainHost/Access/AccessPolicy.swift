@@ -1,6 +1,7 @@
 package import HostAPI
 package import KeychainModel
 internal import KeychainStore
+internal import Localization
 package import Platform
 internal import SecureBytes
 internal import Synchronization

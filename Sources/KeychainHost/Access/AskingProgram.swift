@@ -1,4 +1,5 @@
 package import KeychainModel
+internal import Localization
 package import Platform
 internal import Glibc
 internal import SecureBytes

@@ -1,6 +1,7 @@
 package import HostAPI
 internal import KeychainModel
 internal import KeychainStore
+internal import Localization
 internal import SecureBytes
 internal import TokenKit
 

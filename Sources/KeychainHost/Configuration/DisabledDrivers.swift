@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Localization
 internal import Platform
 internal import Settings
 

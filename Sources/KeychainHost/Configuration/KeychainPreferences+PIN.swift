@@ -1,4 +1,5 @@
 public import KeychainModel
+internal import Localization
 internal import Settings
 
 // The time for which a card's PIN counts, and the proof that a card gives before it gets one. The card's own policy is

@@ -1,5 +1,6 @@
 internal import KeychainStore
 internal import KeychainModel
+internal import Localization
 public import Platform
 internal import Settings
 internal import TokenKit

@@ -1,6 +1,7 @@
 internal import KeychainStore
 internal import KeychainModel
 internal import Glibc
+internal import Localization
 internal import Platform
 internal import Settings
 internal import TokenKit
@@ -78,7 +79,7 @@ struct PreferencesFile<Text: ReadSettings> {
         else {
             throw KeychainError(
                 .noAccessForItem, "other users may write to \(path)",
-                remedy: "make it \(owner == nil ? "yours" : "root's") and chmod go-w it")
+                remedy: owner == nil ? "make it yours and chmod go-w it" : "make it root's and chmod go-w it")
         }
     }
 

@@ -1,5 +1,6 @@
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -63,7 +64,7 @@ struct ExportedFile {
 
     private var hasCertificatesAlone: Bool { privateKeys.isEmpty && publicKeys.isEmpty }
 
-    private func require(_ isFitting: Bool, _ refusal: String) throws(KeychainError) {
+    private func require(_ isFitting: Bool, _ refusal: LocalizedText) throws(KeychainError) {
         guard isFitting else { throw KeychainError(.param, refusal, key: "outputFormat") }
     }
 

@@ -1,4 +1,5 @@
 public import KeychainModel
+internal import Localization
 public import SecureBytes
 public import SystemCrypto
 internal import TokenKit

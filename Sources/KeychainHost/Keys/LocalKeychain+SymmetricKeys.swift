@@ -1,4 +1,5 @@
 public import KeychainModel
+internal import Localization
 
 extension LocalKeychain {
     /// The symmetric keys that the selector names; none for other selectors than labels and references.

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Localization
 internal import SystemCrypto
 
 /// The public key's part of Apple's algorithms, wherever the private half is.

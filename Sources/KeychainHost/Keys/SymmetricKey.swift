@@ -1,5 +1,6 @@
 package import HostAPI
 package import KeychainModel
+internal import Localization
 package import SecureBytes
 internal import SystemCrypto
 

@@ -1,5 +1,6 @@
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 
 /// A place for a token, with the login of one client there.
@@ -107,6 +108,6 @@ extension KeychainError {
 
     /// The error as that of another failure.
     func failing(_ failure: TokenFailure?) -> KeychainError {
-        KeychainError(code, reason, remedy: remedy, key: key, triesLeft: triesLeft, failure: failure)
+        KeychainError(code, reasonText, remedy: remedyText, key: key, triesLeft: triesLeft, failure: failure)
     }
 }

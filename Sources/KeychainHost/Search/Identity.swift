@@ -1,4 +1,5 @@
 public import KeychainModel
+internal import Localization
 
 extension SearchList {
     /// The identities whose halves pass the query, in the order of their certificates.

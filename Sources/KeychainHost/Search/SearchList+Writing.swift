@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Localization
 
 // Changes to everything that a query finds, wherever it is. Keychain semantics 1.8 and 4.3.
 extension SearchList {

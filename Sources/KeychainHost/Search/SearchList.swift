@@ -1,4 +1,5 @@
 public import KeychainModel
+internal import Localization
 
 /// The keychains that a query visits, in the order of its visits: tokens first, then local files.
 ///

@@ -1,5 +1,6 @@
 public import HostAPI
 public import KeychainModel
+internal import Localization
 
 // Decisions on whether programs may use items.
 extension Host {

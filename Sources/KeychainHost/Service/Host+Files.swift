@@ -1,5 +1,6 @@
 public import HostAPI
 public import KeychainModel
+internal import Localization
 public import SecureBytes
 
 // Requests about keychains in files, and about the settings that choose them.

@@ -1,5 +1,6 @@
 public import HostAPI
 public import KeychainModel
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 

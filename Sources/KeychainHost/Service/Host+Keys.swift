@@ -1,5 +1,6 @@
 public import HostAPI
 public import KeychainModel
+internal import Localization
 public import SecureBytes
 public import SystemCrypto
 internal import TokenKit

@@ -1,6 +1,7 @@
 internal import Glibc
 package import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import Platform
 internal import Synchronization
 
@@ -130,7 +131,7 @@ extension HostStatus.Client {
 extension Item {
     /// The name of the item in the journal: its label, or else the service or server of a password.
     var journalName: String {
-        label ?? self[.service]?.string ?? self[.server]?.string ?? itemClass.anyNoun
+        label ?? self[.service]?.string ?? self[.server]?.string ?? itemClass.anyNoun.rendered(in: .english)
     }
 }
 

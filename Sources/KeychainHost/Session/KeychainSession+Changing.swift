@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Localization
 internal import TokenKit
 
 // Keychain semantics 1.8, "update" and "delete", and 4.3.
@@ -42,7 +43,7 @@ extension KeychainSession {
         for case let keychain as LocalKeychain in searchList(for: query).members {
             let damage = try keychain.damage(matching: ResolvedQuery(query, accessGroups: client.accessGroups))
             guard let error = damage.first?.error else { continue }
-            return keychain.isReadOnly ? KeychainError(.readOnly, error.reason) : error
+            return keychain.isReadOnly ? KeychainError(.readOnly, error.reasonText) : error
         }
         if let card = absentCards(query).first { return card.error }
         return .notFound("no \(query.itemClass.noun) matches", besides: [])

@@ -92,7 +92,7 @@ private func question(
         guard let control = try? item.accessControl else { continue }
         isGuarded = isGuarded || control.wantsPasscode
         if control.wantsApplicationPassword {
-            questions.append("application password of '\(item.label ?? item.itemClass.noun)'")
+            questions.append("application password of '\(item.label ?? "\(item.itemClass.noun)")'")
         }
     }
     let hasPassword = (try? (keychain as? LocalKeychain)?.hasPassword) ?? true

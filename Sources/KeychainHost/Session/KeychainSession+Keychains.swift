@@ -1,5 +1,6 @@
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 
 extension KeychainSession {
     /// The keychain of an identifier: a member of the search list, or one that the process has opened beside it. The

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Localization
 internal import TokenKit
 
 /// The keychains of one request: those to search, the one to add to, the client's access groups, and its authentication

@@ -2,6 +2,7 @@ internal import Glibc
 internal import HostAPI
 public import KeychainModel
 internal import KeychainStore
+internal import Localization
 internal import Synchronization
 public import TokenKit
 

@@ -1,4 +1,5 @@
 public import KeychainModel
+internal import Localization
 public import SecureBytes
 
 /// A card as a keychain, inserted or not: read-only, and its secrets stay on it.

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Localization
 internal import TokenKit
 
 // Keychain semantics 7.4: known cards that are in no reader are shown only to a client that asks for them.

@@ -1,11 +1,12 @@
 internal import KeychainModel
+internal import Localization
 internal import TokenKit
 
 extension KeychainError {
     /// A card's failure in the keychain's terms (keychain semantics 1.12).
     init(_ error: TokenError) {
         self.init(
-            KeychainError.code(for: error.code), error.description, triesLeft: error.triesLeft,
+            KeychainError.code(for: error.code), "\(error)", triesLeft: error.triesLeft,
             failure: TokenFailure(error.code))
     }
 

@@ -1,5 +1,6 @@
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
@@ -65,12 +66,12 @@ extension TokenKeychain {
         _ status: ManagementKeyStatus, _ authority: CardAuthority, _ authentication: AuthenticationContext
     ) throws(KeychainError) -> SharedSecret? {
         if authority == .found, status.isDefault == true { return nil }
-        var failure: String?
+        var failure: LocalizedText?
         for _ in 0..<PromptRequest.mostQuestions {
             let request = PromptRequest(
                 .managementKey, subject: name,
                 use: status.isDefault == nil ? "administer it (nothing for the factory's)" : "administer it",
-                failure: failure)
+                failure: failure.map { String(localized: $0) })
             guard authentication.prompter.canAsk else { throw .cannotAsk(request, by: authentication.prompter) }
             let answer = try authentication.prompter.ask(request)
             if answer.isEmpty, status.isDefault == nil { return nil }

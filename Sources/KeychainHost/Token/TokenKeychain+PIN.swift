@@ -1,5 +1,6 @@
 internal import HostAPI
 public import KeychainModel
+internal import Localization
 internal import SecureBytes
 public import TokenKit
 

@@ -1,6 +1,7 @@
 internal import HostAPI
 internal import KeychainStore
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
@@ -81,7 +82,7 @@ extension CardBinding {
     /// - Throws: `errSecParam` for such a key.
     init(
         sealing secret: borrowing Secret, of keychain: UniqueID, for key: any KeychainKey,
-        reference: PersistentReference, label: String, proof: ProofKey?, insteadOfUseless another: String
+        reference: PersistentReference, label: String, proof: ProofKey?, insteadOfUseless another: LocalizedText
     ) throws(KeychainError) {
         guard let algorithm = CardBinding.algorithms.first(where: { CardBinding.canOpen(key, $0) }) else {
             throw KeychainError(
@@ -143,7 +144,7 @@ extension CardBinding {
         }
     }
 
-    static let bindAgain = "unlock it with its password and bind the card again"
+    static let bindAgain: LocalizedText = "unlock it with its password and bind the card again"
 
     // MARK: - How
 

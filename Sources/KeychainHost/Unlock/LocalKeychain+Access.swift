@@ -47,7 +47,7 @@ extension LocalKeychain {
         let old = try use { opened throws(KeychainError) in
             try opened.secret(of: item.reference, leaving: false, isAuthorized: true)
         }
-        let subject = item.label ?? item.itemClass.noun
+        let subject = item.label ?? "\(item.itemClass.noun)"
         switch old {
         case .some(let old):
             let request = PromptRequest(.password, subject: subject, use: "change it")
@@ -102,7 +102,7 @@ extension LocalKeychain {
         switch stored {
         case .none: return nil
         case .some(let sealed):
-            let request = PromptRequest(.password, subject: item.label ?? item.itemClass.noun, use: use)
+            let request = PromptRequest(.password, subject: item.label ?? "\(item.itemClass.noun)", use: use)
             return try unseal(sealed, request, authentication)
         }
     }

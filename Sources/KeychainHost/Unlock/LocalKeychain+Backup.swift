@@ -1,5 +1,6 @@
 internal import KeychainStore
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 
 // A backup is a keychain file like any other, made at one moment, without the items that never leave their device.
@@ -53,6 +54,6 @@ extension LocalKeychain {
 extension KeychainError {
     /// The error as one about a backup: it cannot be restored from itself.
     fileprivate var ofBackup: KeychainError {
-        code == .invalidKeychain && remedy != nil ? KeychainError(code, reason, remedy: "use another backup") : self
+        code == .invalidKeychain && remedy != nil ? KeychainError(code, reasonText, remedy: "use another backup") : self
     }
 }

@@ -1,5 +1,6 @@
 internal import KeychainStore
 public import KeychainModel
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
@@ -46,7 +47,7 @@ extension LocalKeychain {
                 .itemNotFound, "'\(identity.label)' has no key \(name)",
                 remedy: "have its issuer put a key management key on it")
         }
-        let another = recommended.map { "use the key \($0)" } ?? "use another key"
+        let another: LocalizedText = recommended.map { "use the key \($0)" } ?? "use another key"
         guard (key as? any TokenObjectKey)?.key.pinPolicy != .never else {
             throw KeychainError(
                 .param,

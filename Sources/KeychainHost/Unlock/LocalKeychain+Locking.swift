@@ -1,5 +1,6 @@
 internal import KeychainStore
 public import KeychainModel
+internal import Localization
 public import SecureBytes
 internal import Synchronization
 

@@ -1,6 +1,7 @@
 public import HostAPI
 internal import KeychainStore
 public import KeychainModel
+internal import Localization
 public import SecureBytes
 internal import SystemCrypto
 

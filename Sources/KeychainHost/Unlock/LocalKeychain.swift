@@ -1,3 +1,4 @@
+internal import Localization
 internal import Platform
 internal import KeychainStore
 internal import LoginSessions

@@ -1,3 +1,5 @@
+internal import Localization
+
 /// The type of an attribute's values.
 public enum AttributeType: String, Sendable, Hashable, CaseIterable {
     case string, data, number, boolean, date
@@ -7,9 +9,12 @@ public enum AttributeType: String, Sendable, Hashable, CaseIterable {
     case opaque
 
     /// The type with its article, for a sentence.
-    var noun: String {
+    var noun: LocalizedText {
         switch self {
-        case .string, .number, .boolean, .date: "a \(rawValue)"
+        case .string: "a string"
+        case .number: "a number"
+        case .boolean: "a boolean"
+        case .date: "a date"
         case .data: "data"
         case .code: "a code of four characters"
         case .opaque: "an encoded access control"

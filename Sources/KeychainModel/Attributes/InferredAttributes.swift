@@ -1,3 +1,4 @@
+internal import Localization
 package import SystemCrypto
 
 /// The attributes that follow from the data itself (keychain semantics 1.10).

@@ -1,3 +1,5 @@
+internal import Localization
+
 extension AttributeDefinition {
     /// Every attribute, in the order of keychain semantics 1.2.
     public static let all =
@@ -212,8 +214,8 @@ extension AttributeDefinition {
                 ("CanUnwrap", .canUnwrap, .boolean, .all, "whether it decrypts other keys", .ability("u")),
             ])
 
-    private typealias Row = (String, Attribute, AttributeType, Uses, String)
-    private typealias RowWithOption = (String, Attribute, AttributeType, Uses, String, AttributeOption?)
+    private typealias Row = (String, Attribute, AttributeType, Uses, LocalizedKey)
+    private typealias RowWithOption = (String, Attribute, AttributeType, Uses, LocalizedKey, AttributeOption?)
 
     private static func rows(of classes: [ItemClass], unique: Bool = false, _ rows: [Row]) -> [AttributeDefinition] {
         self.rows(of: classes, unique: unique, withOptions: rows.map { ($0, $1, $2, $3, $4, nil) })

@@ -1,3 +1,5 @@
+internal import Localization
+
 /// The definition of one attribute: a row of the table that validation, the columns and indexes of the store, the
 /// options of commands, and the reference page derive from (keychain semantics 1.2 and 1.3).
 ///
@@ -184,9 +186,9 @@ extension ItemClass {
 }
 
 extension AttributeDefinition {
-    fileprivate func refusal(of use: Uses) -> String {
+    fileprivate func refusal(of use: Uses) -> LocalizedText {
         if use == .find { return "nothing can be found by attribute \(attribute)" }
-        return
-            "attribute \(attribute) \(uses.contains(.add) ? "stays as it was added" : "follows from the item itself")"
+        return uses.contains(.add)
+            ? "attribute \(attribute) stays as it was added" : "attribute \(attribute) follows from the item itself"
     }
 }

@@ -1,9 +1,13 @@
+package import Localization
+
 extension ErrSec: CustomStringConvertible {
     /// The name in Apple's headers, `errSecDuplicateItem`; nil for a number without one.
     public var name: String? { Self.named[self].map { "errSec" + $0.name } }
 
     /// The code's meaning, in lower case; the number of a code without a name.
-    public var message: String { Self.named[self]?.message ?? "error \(rawValue)" }
+    public var message: String { String(localized: text) }
+
+    package var text: LocalizedText { Self.named[self].map { LocalizedText(key: $0.message) } ?? "error \(rawValue)" }
 
     /// Name and number, `errSecDuplicateItem -25299`; the number alone where there is no name.
     public var description: String { name.map { "\($0) \(rawValue)" } ?? "\(rawValue)" }
@@ -11,7 +15,7 @@ extension ErrSec: CustomStringConvertible {
     /// Every code that has a name, the successful one included.
     public static var allNamed: [ErrSec] { named.keys.sorted { $0.rawValue > $1.rawValue } }
 
-    private static let named: [ErrSec: (name: String, message: String)] = [
+    private static let named: [ErrSec: (name: String, message: LocalizedKey)] = [
         .success: ("Success", "no error"),
         .unimplemented: ("Unimplemented", "this system has no such function"),
         .diskFull: ("DiskFull", "the disk is full"),

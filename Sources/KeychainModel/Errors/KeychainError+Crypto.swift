@@ -1,3 +1,4 @@
+internal import Localization
 public import SystemCrypto
 
 extension KeychainError {

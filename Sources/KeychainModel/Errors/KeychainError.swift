@@ -1,3 +1,4 @@
+public import Localization
 internal import SecureBytes
 
 /// Why a keychain operation failed: a code that programs can rely on, and the words a person needs.
@@ -6,11 +7,8 @@ internal import SecureBytes
 public struct KeychainError: Error, Sendable {
     /// The result code.
     public let code: ErrSec
-    /// The reason of the failure, in lower case and without the code; the code's own message unless a more exact one is
-    /// known.
-    public let reason: String
-    /// The user's way out, in lower case; nil where there is none.
-    public let remedy: String?
+    package let reasonText: LocalizedText
+    package let remedyText: LocalizedText?
     /// The key of the query or the attribute that was refused, by the name the caller used.
     public let key: String?
     /// The number of tries that a PIN has left, where the failure concerns one and the card told it.
@@ -20,16 +18,24 @@ public struct KeychainError: Error, Sendable {
 
     /// Makes an error of `code`; the reason defaults to the code's message.
     public init(
-        _ code: ErrSec, _ reason: String? = nil, remedy: String? = nil, key: String? = nil, triesLeft: Int? = nil,
+        _ code: ErrSec, _ reason: LocalizedText? = nil, remedy: LocalizedText? = nil, key: String? = nil,
+        triesLeft: Int? = nil,
         failure: TokenFailure? = nil
     ) {
         self.code = code
-        self.reason = reason ?? code.message
-        self.remedy = remedy
+        reasonText = reason ?? code.text
+        remedyText = remedy
         self.key = key
         self.triesLeft = triesLeft
         self.failure = failure
     }
+
+    /// The reason of the failure in the current language, in lower case and without the code; the code's own message unless a more
+    /// exact one is known.
+    public var reason: String { String(localized: reasonText) }
+
+    /// The user's way out in the current language, in lower case; nil where there is none.
+    public var remedy: String? { remedyText.map { String(localized: $0) } }
 }
 
 extension KeychainError {

@@ -1,3 +1,5 @@
+public import Localization
+
 /// The class of a keychain item, by the code `SecItem` knows it by.
 public enum ItemClass: String, Sendable, Hashable, CaseIterable, BitwiseCopyable {
     /// A password or other small secret of a program.
@@ -28,7 +30,7 @@ public enum ItemClass: String, Sendable, Hashable, CaseIterable, BitwiseCopyable
     public var isPassword: Bool { self == .genericPassword || self == .internetPassword }
 
     /// The noun for an item of the class.
-    public var noun: String {
+    public var noun: LocalizedText {
         switch self {
         case .genericPassword: "generic password"
         case .internetPassword: "internet password"
@@ -39,7 +41,15 @@ public enum ItemClass: String, Sendable, Hashable, CaseIterable, BitwiseCopyable
     }
 
     /// The noun with its article.
-    package var anyNoun: String { self == .internetPassword || self == .identity ? "an \(noun)" : "a \(noun)" }
+    package var anyNoun: LocalizedText {
+        switch self {
+        case .genericPassword: "a generic password"
+        case .internetPassword: "an internet password"
+        case .certificate: "a certificate"
+        case .key: "a key"
+        case .identity: "an identity"
+        }
+    }
 }
 
 extension ItemClass {

@@ -1,3 +1,4 @@
+internal import Localization
 package import SecureBytes
 package import SystemCrypto
 

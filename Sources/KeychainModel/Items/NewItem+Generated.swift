@@ -1,3 +1,4 @@
+internal import Localization
 package import SystemCrypto
 
 extension NewItem {
@@ -27,9 +28,10 @@ extension NewItem {
         default:
             throw KeychainError(
                 .keySizeNotAllowed, "keys of kind \(kind) cannot be generated",
-                remedy:
-                    "use RSA of \(KeyType.generatedRSABits.lowerBound) to \(KeyType.generatedRSABits.upperBound) bits, P-256, P-384, P-521, "
-                    + "Ed25519 or X25519")
+                remedy: """
+                    use RSA of \(KeyType.generatedRSABits.lowerBound) to \(KeyType.generatedRSABits.upperBound) bits, P-256, P-384, P-521, \
+                    Ed25519 or X25519
+                    """)
         }
     }
 

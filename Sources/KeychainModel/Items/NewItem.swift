@@ -1,3 +1,4 @@
+internal import Localization
 public import SecureBytes
 public import SystemCrypto
 

@@ -1,3 +1,4 @@
+internal import Localization
 internal import SecureBytes
 
 /// A name of an item that programs may keep: it survives updates, restarts, and for a token removal and re-insertion.

@@ -1,3 +1,5 @@
+internal import Localization
+
 /// When a keychain locks by itself. Keychain semantics 2.1.
 public struct KeychainSettings: Sendable, Hashable {
     /// Whether the keychain locks when the machine sleeps.

@@ -1,3 +1,5 @@
+internal import Localization
+
 extension AccessControl {
     /// The access control among an item's attributes.
     ///

@@ -1,3 +1,4 @@
+internal import Localization
 internal import SecureBytes
 
 /// The conditions for the use of an item's secret: Apple's `SecAccessControl`. Keychain semantics 3.2.

@@ -1,3 +1,5 @@
+internal import Localization
+
 extension ItemClass {
     /// The reason why the secret of an item with these attributes may not be read out unencrypted; nil if it may.
     package func refusalToLeave(_ attributes: Attributes) -> KeychainError? {

@@ -1,3 +1,5 @@
+internal import Localization
+
 /// The protection of a private or symmetric key, which a copy of the key must have as well. Keychain semantics 2.3 and 3.2.
 package struct KeyProtection {
     private let attributes: Attributes

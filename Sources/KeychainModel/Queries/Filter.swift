@@ -1,3 +1,4 @@
+internal import Localization
 internal import SystemCrypto
 
 /// A condition of a search beyond the equality of attributes. Filters apply before the limit, and all of them have to pass.

@@ -1,3 +1,5 @@
+package import Localization
+
 /// The answer to a request, which may be incomplete: the findings, and the parts of the search list that it lacks.
 ///
 /// A member of the search list that fails hides no other member, and a damaged item hides no other item.
@@ -122,12 +124,13 @@ extension KeychainError {
     /// The error of a search without a result, with the gaps that may have hidden one.
     ///
     /// - Parameter text: the statement that nothing matches.
-    package static func notFound(_ text: String, besides missing: [Missing]) -> KeychainError {
-        let gaps = missing.map { gap in
-            let failure = gap.kind == .unrelatedDamagedItem ? "" : " could not be searched"
-            return "; '\(gap.keychain)'\(failure): \(gap.error.reason)"
+    package static func notFound(_ text: LocalizedText, besides missing: [Missing]) -> KeychainError {
+        let reason = missing.reduce(text) { text, gap in
+            gap.kind == .unrelatedDamagedItem
+                ? "\(text); '\(gap.keychain)': \(gap.error.reasonText)"
+                : "\(text); '\(gap.keychain)' could not be searched: \(gap.error.reasonText)"
         }
-        return KeychainError(.itemNotFound, text + gaps.joined())
+        return KeychainError(.itemNotFound, reason)
     }
 }
 

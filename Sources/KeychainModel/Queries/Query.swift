@@ -1,3 +1,5 @@
+internal import Localization
+
 /// A search for keychain items, checked when it is made: a query that exists has no key that would be ignored.
 public struct Query: Sendable, Hashable {
     /// The number of wanted items.

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Localization
 
 /// When the secrets of items may be used, keychain semantics 3.1. All of them need the keychain's key.
 extension KeychainConnection {

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Localization
 
 // SQL compares an altered row's present values, but a search may be for its original ones. Keychain semantics 2.3.
 extension KeychainConnection {
@@ -12,19 +13,20 @@ extension KeychainConnection {
         let (meant, others) = numbers.reduce(into: (0, 0)) { counts, number in
             if mayBeMeant(number, by: resolved) { counts.0 += 1 } else { counts.1 += 1 }
         }
-        func add(_ kind: Missing.Kind, _ reason: String, remedy: String) {
-            let error = KeychainError(
-                .decode, "\(query.itemClass.anyNoun) that \(reason) has been altered since it was stored",
-                remedy: remedy)
+        func add(_ kind: Missing.Kind, _ reason: LocalizedText, remedy: LocalizedText) {
+            let error = KeychainError(.decode, reason, remedy: remedy)
             result.missing.append(Missing(kind, in: .file, of: file.keychainName, error))
         }
         if meant > 0 {
             add(
-                .damagedItem, "may be meant",
+                .damagedItem, "\(query.itemClass.anyNoun) that may be meant has been altered since it was stored",
                 remedy: "name another keychain if that is meant; 'tokenctl dump-keychain' says what is damaged")
         }
         if others > 0 {
-            add(.unrelatedDamagedItem, "was not asked for", remedy: "'tokenctl dump-keychain' says which")
+            add(
+                .unrelatedDamagedItem,
+                "\(query.itemClass.anyNoun) that was not asked for has been altered since it was stored",
+                remedy: "'tokenctl dump-keychain' says which")
         }
     }
 

@@ -1,5 +1,6 @@
 internal import Glibc
 package import KeychainModel
+internal import Localization
 package import SecureBytes
 
 extension KeychainConnection {

@@ -1,5 +1,6 @@
 package import KeychainModel
 internal import Glibc
+internal import Localization
 package import SecureBytes
 internal import SystemCrypto
 

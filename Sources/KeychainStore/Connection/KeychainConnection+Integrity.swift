@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Localization
 internal import Synchronization
 
 /// The result of checking a file's pages, which is done at most once for each opening.

@@ -1,4 +1,5 @@
 package import KeychainModel
+internal import Localization
 package import SecureBytes
 internal import SystemCrypto
 
@@ -73,7 +74,7 @@ extension KeychainConnection {
     ) throws(KeychainError) -> [String] {
         var damaged: [String] = []
         for number in try rowNumbers(of: itemClass) {
-            var name = itemClass.anyNoun
+            var name: LocalizedText = itemClass.anyNoun
             do throws(KeychainError) {
                 let row = try row(numbered: number, of: itemClass)
                 name = "the \(itemClass.noun) v_PersistentRef=\(row.reference.hexText)"
@@ -82,7 +83,7 @@ extension KeychainConnection {
                 try KeychainError.mapping { () throws(SQLiteError) in try database.run(sql, values) }
             } catch {
                 guard error.code == .decode else { throw error }
-                damaged.append(name)
+                damaged.append("\(name)")
             }
         }
         return damaged
@@ -118,8 +119,8 @@ extension KeychainConnection {
                 remedy: "end the programs that use the keychain; the last one takes the file away")
         } catch {
             return KeychainError(
-                error.code, "\(file.log) still has what the old password opens: \(error.reason)",
-                remedy: error.remedy)
+                error.code, "\(file.log) still has what the old password opens: \(error.reasonText)",
+                remedy: error.remedyText)
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Localization
 
 // Reading rows: a damaged one hides no other.
 extension KeychainConnection {

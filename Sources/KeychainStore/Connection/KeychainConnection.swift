@@ -1,4 +1,5 @@
 package import KeychainModel
+internal import Localization
 package import SecureBytes
 
 /// A keychain file that is open, and its key while it is unlocked. For one thread at a time.

@@ -1,5 +1,6 @@
 package import Glibc
 package import KeychainModel
+package import Localization
 package import Platform
 
 extension Folder {
@@ -10,7 +11,7 @@ extension Folder {
         do throws(Failure) { try makeAll(mode: mode) } catch {
             switch error {
             case .refused(let refusal): throw KeychainError(refusal)
-            case .system(let what, let error): throw KeychainError(system: what, error)
+            case .system(let what, let error): throw KeychainError(system: "\(what)", error)
             }
         }
     }
@@ -37,13 +38,13 @@ extension FollowedPath {
 
 extension KeychainError {
     fileprivate init(_ refusal: FollowedPath.Refusal) {
-        self.init(.noAccessForItem, refusal.reason, remedy: refusal.remedy)
+        self.init(.noAccessForItem, "\(refusal.reason)", remedy: "\(refusal.remedy)")
     }
 
     /// The keychain error of a failed system call: the last one, unless another error is given.
     ///
     /// - Parameter what: the failure, in words to which the reason is appended.
-    package init(system what: String, _ error: SystemError = SystemError()) {
+    package init(system what: LocalizedText, _ error: SystemError = SystemError()) {
         let code: ErrSec =
             switch error.number {
             case ENOSPC, EDQUOT: .diskFull

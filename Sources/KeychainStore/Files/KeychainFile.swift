@@ -1,5 +1,6 @@
 package import KeychainModel
 package import Glibc
+internal import Localization
 internal import Platform
 internal import SecureBytes
 
@@ -63,7 +64,7 @@ package struct KeychainFile {
     /// - Throws: `errSecNotAvailable`, with the reason; SQLite would only say that the file cannot be opened.
     private func checkReadable(_ status: stat) throws(KeychainError) {
         guard unsafe faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0 else { return }
-        let what = "the keychain file \(path) cannot be read: \(SystemError().reason)"
+        let what: LocalizedText = "the keychain file \(path) cannot be read: \(SystemError().reason)"
         guard status.st_uid == geteuid() else { throw KeychainError(.notAvailable, "\(what); it is another user's") }
         throw KeychainError(.notAvailable, what, remedy: "chmod 600 it")
     }
@@ -114,7 +115,8 @@ package struct KeychainFile {
     private init(splitting path: String) throws(KeychainError) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard let name = parts.last, !name.isEmpty, name != ".", name != "..", !path.utf8.contains(0) else {
-            throw KeychainError(.param, "\(path.isEmpty ? "an empty path" : path) is not the path of a file")
+            throw KeychainError(
+                .param, "\(path.isEmpty ? String(localized: "an empty path") : path) is not the path of a file")
         }
         let folder = parts.dropLast().joined(separator: "/")
         self.init(folder: parts.count == 1 ? "." : folder.isEmpty ? "/" : folder, name: String(name))

@@ -1,4 +1,5 @@
 package import KeychainModel
+internal import Localization
 internal import SystemCrypto
 
 /// The rows of the table `card_binding`, one for each card.

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Localization
 internal import Synchronization
 
 /// The layout of a class's table: one column for each attribute, named by its code.

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Localization
 
 /// The refusals of an item's protection.
 extension ItemRow {

@@ -1,4 +1,5 @@
 package import KeychainModel
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 

@@ -1,4 +1,5 @@
 package import KeychainModel
+internal import Localization
 
 // The settings are the one row of their own table, so that writing them gives no other value a new checksum.
 extension KeychainSettings {

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Localization
 
 /// The steps that lead from an empty file to the present layout; a step that was ever released is never edited.
 ///
@@ -235,7 +236,7 @@ package enum Migrations {
             throw KeychainError(
                 .wrongSecVersion,
                 "the keychain has layout \(version), and this program knows none above \(currentVersion)",
-                remedy: "install " + (program.map { "tokenkit \($0) or later" } ?? "a newer version of this program"))
+                remedy: program.map { "install tokenkit \($0) or later" } ?? "install a newer version of this program")
         }
         return version
     }

@@ -1,4 +1,5 @@
 package import KeychainModel
+internal import Localization
 
 /// The one row of the table `keychain`.
 extension WrappedKey {

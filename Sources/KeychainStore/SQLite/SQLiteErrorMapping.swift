@@ -1,4 +1,5 @@
 package import KeychainModel
+internal import Localization
 
 extension KeychainError {
     /// The keychain error of a failure of the store (keychain semantics 1.12).

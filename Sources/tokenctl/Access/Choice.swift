@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 
 /// The choice of one entry of a list by a person at the terminal: with fzf where it is installed, else by number.
@@ -12,7 +13,7 @@ enum Choice {
     ///   - question: what the number is asked for.
     /// - Returns: the index of the chosen entry.
     /// - Throws: `errSecUserCanceled` where none was chosen.
-    static func among(_ lines: [String], _ question: String) throws -> Int {
+    static func among(_ lines: [String], _ question: LocalizedText) throws -> Int {
         let numbered = lines.enumerated().map { "\($0.offset + 1)\t\(DisplayText.line($0.element))" }
         let answer: String
         if let finder = HelperProgram("fzf") {
@@ -23,7 +24,7 @@ enum Choice {
             answer = String(decoding: output.prefix { $0 != UInt8(ascii: "\t") }, as: UTF8.self)
         } else {
             for line in numbered { StandardError.line(line.replacing("\t", with: ") ")) }
-            StandardError.prompt("\(question) (number): ")
+            StandardError.prompt("\(String(localized: "\(question) (number):")) ")
             answer = StandardInput.line().map { String(decoding: $0.bytes, as: UTF8.self) } ?? ""
         }
         guard !answer.isEmpty else { throw KeychainError(.userCanceled) }

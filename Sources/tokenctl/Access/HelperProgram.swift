@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Localization
 internal import Platform
 internal import SecureBytes
 
@@ -62,7 +63,7 @@ struct HelperProgram {
             path: path, arguments: [name] + arguments, environment: Environment.all, streams: streams,
             belonging: belonging)
         do throws(SystemError) { return try program.start() } catch {
-            throw CommandError("cannot start \(name)", error.reason)
+            throw CommandError("cannot start \(name)", "\(error.reason)")
         }
     }
 
@@ -89,11 +90,13 @@ struct HelperProgram {
         init() throws {
             var ends: [Int32] = [-1, -1]
             guard unsafe pipe(&ends) == 0 else {
-                throw CommandError("no pipe could be made", SystemError().reason)
+                throw CommandError("no pipe could be made", "\(SystemError().reason)")
             }
             reading = Descriptor.moved(ends[0], to: Pipe.lowest)
             writing = Descriptor.moved(ends[1], to: Pipe.lowest)
-            guard reading >= 0, writing >= 0 else { throw CommandError("no pipe could be made", SystemError().reason) }
+            guard reading >= 0, writing >= 0 else {
+                throw CommandError("no pipe could be made", "\(SystemError().reason)")
+            }
         }
 
         deinit {

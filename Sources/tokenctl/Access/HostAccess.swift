@@ -3,6 +3,7 @@ internal import Glibc
 internal import HostAPI
 internal import HostConnection
 internal import KeychainModel
+internal import Localization
 internal import PKCS11Driver
 internal import Platform
 internal import Prompters
@@ -54,8 +55,8 @@ struct HostAccess {
     static func makeFolderOfSockets() throws {
         do throws(Folder.Failure) { try Folder(path: Directories.own.runtime).makeAll() } catch {
             switch error {
-            case .refused(let refusal): throw CommandError(refusal.reason, advice: refusal.remedy)
-            case .system(let what, let error): throw CommandError(what, error.reason)
+            case .refused(let refusal): throw CommandError("\(refusal.reason)", advice: "\(refusal.remedy)")
+            case .system(let what, let error): throw CommandError("\(what)", "\(error.reason)")
             }
         }
     }

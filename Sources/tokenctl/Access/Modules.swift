@@ -1,4 +1,5 @@
 internal import CryptokiNames
+internal import Localization
 internal import PKCS11Driver
 import Platform
 internal import Synchronization

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Localization
 internal import Platform
 
 /// The file of a trace.
@@ -11,7 +12,7 @@ enum TraceFile {
         let descriptor = unsafe Glibc.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o600)
         guard descriptor >= 0 else {
             let error = SystemError()
-            let reason = error.number == ENXIO ? "no program reads this pipe" : error.reason
+            let reason: LocalizedText = error.number == ENXIO ? "no program reads this pipe" : "\(error.reason)"
             throw CommandError("cannot write the trace to '\(path)'", reason)
         }
         return descriptor

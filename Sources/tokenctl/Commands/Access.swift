@@ -3,6 +3,7 @@ internal import CryptokiNames
 internal import FoundationEssentials
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import Platform
 internal import SecureBytes
 
@@ -30,7 +31,7 @@ struct Access: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         private struct Decision: Row {
-            static let columns = ["DECISION", "USE", "PROGRAM", "ITEM", "UNTIL"]
+            static let columns: [LocalizedKey] = ["DECISION", "USE", "PROGRAM", "ITEM", "UNTIL"]
             static let optionalColumns: Set = ["UNTIL"]
             let isAllowed: Bool
             /// Nil for each use.
@@ -50,8 +51,9 @@ struct Access: ParsableCommand {
 
             var cells: [String] {
                 [
-                    isAllowed ? "allow" : "deny", use ?? "any", program ?? "any", item,
-                    isLasting ? "" : "the host ends",
+                    Word.shown(isAllowed ? "allow" : "deny"), Word.shown(use ?? "any"), program ?? Word.shown("any"),
+                    item,
+                    isLasting ? "" : String(localized: "the host ends"),
                 ]
             }
         }
@@ -135,13 +137,13 @@ struct Access: ParsableCommand {
 
         func validate() throws {
             guard !all || items.isEmpty && program == nil else {
-                throw ValidationError("--all forgets each decision: leave the program and the items out")
+                throw ValidationError(localized: "--all forgets each decision: leave the program and the items out")
             }
             guard all || !items.isEmpty || program != nil else {
-                throw ValidationError("say which decisions: name items, give --program, or --all")
+                throw ValidationError(localized: "say which decisions: name items, give --program, or --all")
             }
             guard !items.isEmpty || place.keychain == nil else {
-                throw ValidationError("--keychain is where the items are looked for: name one")
+                throw ValidationError(localized: "--keychain is where the items are looked for: name one")
             }
         }
 
@@ -151,7 +153,8 @@ struct Access: ParsableCommand {
             let count = try access.host.changeAccess(
                 .reset(program: program.map { isMachine($0) ? $0 : absolutePath($0) }, references), .silent)
             guard !output.json else { return try Listing.showJSON(["forgotten": count]) }
-            StandardOutput.line(count == 1 ? "1 decision forgotten." : "\(count) decisions forgotten.")
+            StandardOutput.line(
+                localized: .plural(count, one: "1 decision forgotten.", other: "\(count) decisions forgotten."))
         }
 
         private func isMachine(_ program: String) -> Bool { program.hasPrefix(RemoteMachine.mark) }
@@ -209,7 +212,8 @@ enum AccessItems {
         guard found.count == 1 else {
             let places = found.map { "\($0.reference.hexText) '\($0.anyName)'" }.joined(separator: ", ")
             throw CommandError(
-                "'\(name)' names more than one item", places, advice: "give the reference, or choose with --keychain")
+                "'\(name)' names more than one item", "\(places)",
+                advice: "give the reference, or choose with --keychain")
         }
         return item
     }

@@ -1,5 +1,6 @@
 public import ArgumentParser
 internal import KeychainModel
+internal import Localization
 public import SystemCrypto
 
 // The only place that names algorithms for the command line.
@@ -86,7 +87,7 @@ struct EncryptionOptions: ParsableArguments {
 
     func validate() throws {
         guard padding != .pkcs1 || digest == nil else {
-            throw ValidationError("the padding pkcs1 has no hash function (--digest)")
+            throw ValidationError(localized: "the padding pkcs1 has no hash function (--digest)")
         }
     }
 

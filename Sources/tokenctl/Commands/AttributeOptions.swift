@@ -1,5 +1,6 @@
 internal import KeychainModel
 internal import ArgumentParser
+internal import Localization
 internal import SecureBytes
 
 /// A command whose attributes are options, by the letters of the table of attributes.
@@ -61,7 +62,7 @@ extension AttributeOptions: CustomReflectable {
 
     private static func parsed(_ definition: AttributeDefinition, _ option: AttributeOption) -> Any {
         let name = NameSpecification.letter(option.letter)
-        let help = ArgumentHelp("\(summary(of: definition, option.form))", valueName: option.valueName)
+        let help = ArgumentHelp(summary(of: definition, option.form), valueName: option.valueName)
         guard option.form != .flag else { return Flag(wrappedValue: false, name: name, help: help) }
         return Option<AttributeValue?>(
             name: name, parsing: .unconditional, help: help, completion: option.form.completion
@@ -70,16 +71,16 @@ extension AttributeOptions: CustomReflectable {
 
     /// The help of an option.
     private static func summary(of definition: AttributeDefinition, _ form: AttributeOption.Form) -> String {
-        var (text, values) = (definition.summary, "")
+        var (text, values) = (String(localized: LocalizedText(key: definition.summary)), "")
         switch form {
         case .name(let named):
             text = String(text.prefix { $0 != ":" })
-            values = " (values: \(named.map(\.name).joined(separator: ", ")))"
-        case .flag: text = "that " + text.trimmingPrefix("whether ")
-        case .text, .digits, .characters, .number, .date: break
+            values = " " + String(localized: "(values: \(named.map(\.name).joined(separator: ", ")))")
+        case .flag where Language.current.isEnglish: text = "that " + text.trimmingPrefix("whether ")
+        case .flag, .text, .digits, .characters, .number, .date: break
         }
         if !definition.classes.contains(Command.itemClass) {
-            text += ", which a \(Command.itemClass.noun) does not have"
+            text = String(localized: "\(text), which a \(Command.itemClass.noun) does not have")
         }
         return text.prefix(1).uppercased() + text.dropFirst() + "." + values
     }

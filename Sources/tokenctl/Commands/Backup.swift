@@ -1,6 +1,7 @@
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
+internal import Localization
 
 struct BackupKeychain: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -38,16 +39,26 @@ struct BackupKeychain: ParsableCommand {
                     keychain: named.description.location, file: file, items: count.items, leftOut: count.leftOut,
                     damaged: count.damaged))
         }
+        let name = named.description.name
         StandardOutput.line(
-            "\(count.items) \(count.items == 1 ? "item" : "items") of '\(named.description.name)' backed up.")
+            localized: .plural(
+                count.items, one: "\(count.items) item of '\(name)' backed up.",
+                other: "\(count.items) items of '\(name)' backed up."))
         if count.leftOut > 0 {
             StandardOutput.line(
-                "\(count.leftOut) left out: \(count.leftOut == 1 ? "it stays" : "they stay") on this device.")
+                localized: .plural(
+                    count.leftOut, one: "\(count.leftOut) left out: it stays on this device.",
+                    other: "\(count.leftOut) left out: they stay on this device."))
         }
         if count.damaged > 0 {
             Warnings.show(
-                "warning: \(count.damaged) left out: \(count.damaged == 1 ? "it has" : "they have") been altered since stored; an older backup may have \(count.damaged == 1 ? "it" : "them") as stored"
-            )
+                .plural(
+                    count.damaged,
+                    one:
+                        "warning: \(count.damaged) left out: it has been altered since stored; an older backup may have it as stored",
+                    other:
+                        "warning: \(count.damaged) left out: they have been altered since stored; an older backup may have them as stored"
+                ))
         }
     }
 }

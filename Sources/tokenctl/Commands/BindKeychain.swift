@@ -2,6 +2,7 @@ internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
+internal import Localization
 internal import SecureBytes
 
 struct BindKeychain: ParsableCommand {
@@ -36,7 +37,7 @@ struct BindKeychain: ParsableCommand {
 
     func validate() throws {
         guard list else { return }
-        guard key == nil else { throw ValidationError("--list binds nothing: leave out --key") }
+        guard key == nil else { throw ValidationError(localized: "--list binds nothing: leave out --key") }
         try cards.refuse("--list asks no card: leave out the options for cards")
     }
 
@@ -56,13 +57,13 @@ struct BindKeychain: ParsableCommand {
         _ = try host.openKeychain(at: named.description.location, .silent)
         let bound = try host.bind(named.identifier, to: card.identifier, key: name, authentication.request)
         guard !output.json else { return try Listing.showJSON(BindingRow(bound)) }
-        StandardOutput.line("'\(bound.label)' opens '\(named.description.name)' from now on.")
+        StandardOutput.line(localized: "'\(bound.label)' opens '\(named.description.name)' from now on.")
     }
 }
 
 /// A card that opens a keychain.
 struct BindingRow: Row {
-    static let columns = ["CARD", "KEY", "PROOF", "TOKEN"]
+    static let columns: [LocalizedKey] = ["CARD", "KEY", "PROOF", "TOKEN"]
     let card: String
     let key: String
     /// The key that proves the card's identity before its PIN is asked for, by a challenge or only by comparison.
@@ -70,7 +71,10 @@ struct BindingRow: Row {
     let isChallenged: Bool
     let token: String
     var cells: [String] {
-        [card, key, proof.map { isChallenged ? $0 : "\($0) (compared)" } ?? "none", token]
+        [
+            card, key, proof.map { isChallenged ? $0 : String(localized: "\($0) (compared)") } ?? Word.shown("none"),
+            token,
+        ]
     }
 
     init(_ bound: BoundCard) {
@@ -125,7 +129,7 @@ struct UnbindKeychain: ParsableCommand {
             throw KeychainError(.itemNotFound, "no card that is in or was read before matches '\(uri.tokenPart)'")
         }
         guard ids.count == 1 else {
-            throw CommandError("'\(uri)' names more than one card", ids.sorted().joined(separator: ", "))
+            throw CommandError("'\(uri)' names more than one card", "\(ids.sorted().joined(separator: ", "))")
         }
         return id
     }

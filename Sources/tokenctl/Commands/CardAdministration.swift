@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 internal import Synchronization
 internal import SystemCrypto
@@ -83,7 +84,7 @@ final class AdministratorAnswers: Prompter {
         }
         // Where a setup was interrupted after the new PIN, a source has that in the line before the new PUK.
         if request.purpose == .newUnblockingKey, known(.pin) == nil {
-            _ = try ask(PromptRequest(.pin, subject: request.subject, use: "set up the card"))
+            _ = try ask(PromptRequest(.pin, subject: request.subject, use: String(localized: "set up the card")))
         }
         let answer = SharedSecret(try person.ask(request))
         state.withLock { state in
@@ -100,7 +101,8 @@ final class AdministratorAnswers: Prompter {
     func askForManagementKey(of reader: String) throws(KeychainError) {
         _ = try ask(
             PromptRequest(
-                .managementKey, subject: reader, use: "administer it", failure: "it is not the factory's any more"))
+                .managementKey, subject: reader, use: String(localized: "administer it"),
+                failure: String(localized: "it is not the factory's any more")))
     }
 
     private func known(_ purpose: PromptRequest.Purpose) -> Secret? {
@@ -181,8 +183,8 @@ extension AdministeredCard {
     }
 
     /// Reports a change, of a slot where one is given.
-    func report(_ sentence: String, of slot: SlotArgument? = nil, _ output: OutputOptions) throws {
-        guard output.json else { return StandardOutput.line(sentence) }
+    func report(_ sentence: LocalizedText, of slot: SlotArgument? = nil, _ output: OutputOptions) throws {
+        guard output.json else { return StandardOutput.line(localized: sentence) }
         try Listing.showJSON(Outcome(slot: slot?.name, token: identifier.rawValue))
     }
 }

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -52,7 +53,7 @@ extension Card {
 
         func validate() throws {
             guard files.isEmpty != (slot == nil) else {
-                throw ValidationError("give either the files with the statement or --slot")
+                throw ValidationError(localized: "give either the files with the statement or --slot")
             }
             if slot == nil { try cards.refuse("a file asks no card: leave out the options for cards") }
         }
@@ -69,10 +70,13 @@ extension Card {
             let kind = try PublicKey(spki: attestation.publicKey).kind.description
             guard output.json else {
                 var facts = [CardFact("Key", kind), CardFact("Slot", attestation.slot)]
-                facts.append(CardFact("PIN", attestation.pinPolicy?.name ?? "as the slot has it"))
-                if let touch = attestation.touchPolicy.name { facts.append(CardFact("Touch", touch)) }
+                facts.append(
+                    CardFact(
+                        "PIN",
+                        attestation.pinPolicy.map { Word.shown($0.name) } ?? String(localized: "as the slot has it")))
+                if let touch = attestation.touchPolicy.name { facts.append(CardFact("Touch", Word.shown(touch))) }
                 Listing.show(facts + attestation.facts)
-                return StandardOutput.line("The card has made the key itself.")
+                return StandardOutput.line(localized: "The card has made the key itself.")
             }
             try Listing.showJSON(
                 Report(

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -26,7 +27,7 @@ extension Card {
 
         func validate() throws {
             guard (file == nil) == delete else {
-                throw ValidationError("give either the file with the certificate or --delete")
+                throw ValidationError(localized: "give either the file with the certificate or --delete")
             }
         }
 
@@ -39,7 +40,7 @@ extension Card {
             }
             let card = try administration.card()
             try card.change(.setCertificate(slot: slot.name, certificate?.der))
-            let sentence =
+            let sentence: LocalizedText =
                 certificate.map { "The certificate '\($0.title)' is in slot \(slot.name)." }
                 ?? "Slot \(slot.name) has no certificate."
             try card.report(sentence, of: slot, output)
@@ -71,7 +72,7 @@ extension Card {
         func validate() throws {
             // ub-common-name of RFC 5280, appendix A.1.
             guard (1...64).contains(commonName.unicodeScalars.count) else {
-                throw ValidationError("a common name has 1 to 64 characters")
+                throw ValidationError(localized: "a common name has 1 to 64 characters")
             }
         }
 

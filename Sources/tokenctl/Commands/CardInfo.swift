@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -15,7 +16,7 @@ extension Card {
 
         /// A slot with a key or a certificate.
         struct SlotRow: Row {
-            static let columns = ["SLOT", "NAME", "KEY", "SUBJECT", "EXPIRES", "PIN", "TOUCH"]
+            static let columns: [LocalizedKey] = ["SLOT", "NAME", "KEY", "SUBJECT", "EXPIRES", "PIN", "TOUCH"]
             static let wholeColumns: Set = ["EXPIRES"]
             let slot: String
             let name: String
@@ -50,7 +51,10 @@ extension Card {
             }
 
             var cells: [String] {
-                [slot, name, key ?? "", subject ?? "", validity ?? "", pinPolicy ?? "", touchPolicy ?? ""]
+                [
+                    slot, name, Word.shown(key ?? ""), subject ?? "", validity ?? "", Word.shown(pinPolicy ?? ""),
+                    Word.shown(touchPolicy ?? ""),
+                ]
             }
         }
 

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -75,8 +76,8 @@ extension Card {
         }
 
         func validate() throws {
-            guard (file == nil) != (name == nil) else { throw ValidationError("give either the file or -c") }
-            guard keychain == nil || name != nil else { throw ValidationError("-k is for -c") }
+            guard (file == nil) != (name == nil) else { throw ValidationError(localized: "give either the file or -c") }
+            guard keychain == nil || name != nil else { throw ValidationError(localized: "-k is for -c") }
         }
 
         func run() throws {
@@ -97,8 +98,9 @@ extension Card {
                     Outcome(
                         slot: slot.name, token: card.identifier.rawValue, hasCertificate: certificate != nil))
             }
-            let what = certificate == nil ? "The key is" : "The key and its certificate are"
-            StandardOutput.line("\(what) in slot \(slot.name).")
+            StandardOutput.line(
+                localized: certificate == nil
+                    ? "The key is in slot \(slot.name)." : "The key and its certificate are in slot \(slot.name).")
         }
 
         /// The content of the file, or the key and certificate of a keychain in the form of one, and the name of either.
@@ -109,7 +111,7 @@ extension Card {
                 return (SharedSecret(Secret(consuming: &bytes)), input.name)
             }
             var request = ExportRequest(try objects(named: name), as: .pemSequence)
-            request.subject = "the key for the card"
+            request.subject = String(localized: "the key for the card")
             return (try card.host.exportFile(request, administration.authentication.request), name)
         }
 
@@ -184,7 +186,8 @@ extension Card {
         static let configuration = CommandConfiguration(
             commandName: "attest", abstract: "Print a card's statement that it has made a key itself.",
             discussion: """
-                The statement is a certificate of the key, which tells its policies of PIN and touch, in PEM. The card's own                 certificate, which signed it, follows. Makers of cards publish the root for both.
+                The statement is a certificate of the key, which tells its policies of PIN and touch, in PEM. The card's own \
+                certificate, which signed it, follows. Makers of cards publish the root for both.
                 """)
 
         @Argument(help: "The slot, such as 9A.")

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 
 extension Card {
@@ -42,8 +43,10 @@ extension Card {
                     session.access, for: [cards.reader].compactMap { $0 })
             }
 
-            func report(_ sentence: String, _ kind: Kind, _ action: Outcome.Action, _ output: OutputOptions) throws {
-                guard output.json else { return StandardOutput.line(sentence) }
+            func report(_ sentence: LocalizedText, _ kind: Kind, _ action: Outcome.Action, _ output: OutputOptions)
+                throws
+            {
+                guard output.json else { return StandardOutput.line(localized: sentence) }
                 try Listing.showJSON(Outcome(name: kind, outcome: action, reader: reader, token: card.rawValue))
             }
         }
@@ -57,7 +60,7 @@ extension Card {
             @OptionGroup var output: OutputOptions
 
             struct PINRow: Row {
-                static let columns = ["NAME", "TRIES LEFT", "OF", "STATE"]
+                static let columns: [LocalizedKey] = ["NAME", "TRIES LEFT", "OF", "STATE"]
                 let name: Kind
                 let triesLeft: Int?
                 let maximumTries: Int?
@@ -72,15 +75,15 @@ extension Card {
                 }
 
                 var cells: [String] {
-                    let state =
+                    let state: LocalizedText =
                         isBlocked == true
                         ? "blocked"
                         : isDefault == true
                             ? "still the one it was delivered with" : triesLeft == nil ? "unknown" : "ok"
                     return [
-                        name.rawValue, triesLeft.map(String.init) ?? "unknown",
-                        maximumTries.map(String.init) ?? "unknown",
-                        state,
+                        name.rawValue, triesLeft.map(String.init) ?? Word.shown("unknown"),
+                        maximumTries.map(String.init) ?? Word.shown("unknown"),
+                        String(localized: state),
                     ]
                 }
             }
@@ -169,7 +172,9 @@ extension Card {
             @OptionGroup var output: OutputOptions
 
             func validate() throws {
-                if let seconds, !set { throw ValidationError("unexpected argument '\(seconds)'; -s sets the time") }
+                if let seconds, !set {
+                    throw ValidationError(localized: "unexpected argument '\(seconds)'; -s sets the time")
+                }
             }
 
             func run() throws {
@@ -181,7 +186,7 @@ extension Card {
                 let time = try host.cardSettings(.pins, in: domain.domain, .silent).pinTimeout
                 guard !output.json else { return try Listing.showJSON(["seconds": time]) }
                 StandardOutput.line(
-                    time.map { "A PIN counts for \($0) seconds." }
+                    localized: time.map { "A PIN counts for \($0) seconds." }
                         ?? "A PIN counts for as long as the card counts it, and in the session's host for eight hours, or one without use."
                 )
             }
@@ -213,7 +218,7 @@ extension Card {
             @OptionGroup var output: OutputOptions
 
             func validate() throws {
-                if let state, !set { throw ValidationError("unexpected argument '\(state)'; -s sets it") }
+                if let state, !set { throw ValidationError(localized: "unexpected argument '\(state)'; -s sets it") }
             }
 
             func run() throws {
@@ -226,7 +231,7 @@ extension Card {
                 guard !output.json else { return try Listing.showJSON(["proof": isOn]) }
                 guard !set else { return }
                 StandardOutput.line(
-                    isOn
+                    localized: isOn
                         ? "A card proves its key before it is given a PIN."
                         : "A card is given a PIN without proving its key.")
             }

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 
 extension Card {
@@ -34,12 +35,12 @@ extension Card {
         @OptionGroup var authentication: AuthenticationOptions
 
         struct ContainerRow: Row {
-            static let columns = ["NAME", "TAG", "PIN", "OBJECT"]
+            static let columns: [LocalizedKey] = ["NAME", "TAG", "PIN", "OBJECT"]
             let name: String
             let tag: String
             let needsPIN: Bool
             let title: String
-            var cells: [String] { [name, tag, needsPIN ? "yes" : "no", title] }
+            var cells: [String] { [name, tag, Word.shown(needsPIN ? "yes" : "no"), title] }
 
             init(_ object: CardDataObject) {
                 name = object.name
@@ -59,13 +60,15 @@ extension Card {
 
         func validate() throws {
             guard list != (name != nil) else {
-                throw ValidationError("give the name of a data object, or --list for the names")
+                throw ValidationError(localized: "give the name of a data object, or --list for the names")
             }
             guard !hex || file == nil else {
-                throw ValidationError("--hex prints the object, and -o writes its bytes: choose one of them")
+                throw ValidationError(localized: "--hex prints the object, and -o writes its bytes: choose one of them")
             }
             guard list else { return }
-            guard !hex, file == nil else { throw ValidationError("--list reads no object: leave out --hex and -o") }
+            guard !hex, file == nil else {
+                throw ValidationError(localized: "--list reads no object: leave out --hex and -o")
+            }
             try cards.refuse("--list asks no card: leave out the options for cards")
         }
 

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -80,7 +81,7 @@ extension Card {
 
 extension AdministeredCard {
     /// The advice where a slot has no key to be renewed. An interrupted renewal leaves the new key in a retired slot, and the old one in another.
-    fileprivate func remedy(forMissingKeyIn slot: String) throws(KeychainError) -> String {
+    fileprivate func remedy(forMissingKeyIn slot: String) throws(KeychainError) -> LocalizedText {
         let retired = try host.managementKey(of: identifier, .silent).keyPlaces.filter { $0.use == .retirement }
         let moved = try host.card(identifier, telling: .slots, .silent).slots.filter { known in
             known.key != nil && known.certificate != nil && retired.contains { $0.slot == known.name }

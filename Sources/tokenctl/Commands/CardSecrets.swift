@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -57,7 +58,7 @@ extension Card {
         func validate() throws {
             if let newSource { SecretSource.withhold(newSource) }
             guard newSource == nil || file == nil else {
-                throw ValidationError("--output is for a random key; leave it out with --new")
+                throw ValidationError(localized: "--output is for a random key; leave it out with --new")
             }
         }
 
@@ -68,7 +69,7 @@ extension Card {
             var value: SharedSecret?
             if let newSource {
                 let source = try SecretSource(newSource, isOpen: InheritedDescriptors.contains)
-                let digits = try source.ask(PromptRequest(.managementKey, subject: "the card"))
+                let digits = try source.ask(PromptRequest(.managementKey, subject: String(localized: "the card")))
                 guard let key = Secret(managementKey: digits) else {
                     throw KeychainError(.param, CardManagementKey.form)
                 }
@@ -110,7 +111,7 @@ extension Card {
 
         func validate() throws {
             guard CardChange.possibleTries ~= pin, CardChange.possibleTries ~= puk else {
-                throw ValidationError("numbers of tries are 1 to 255")
+                throw ValidationError(localized: "numbers of tries are 1 to 255")
             }
         }
 
@@ -153,14 +154,15 @@ extension Card {
             }
             try session.host.erase(card.identifier, .silent)
             guard !output.json else { return try Listing.showJSON(["reader": card.location]) }
-            StandardOutput.line("The card is empty. Its PIN is 123456, its PUK 12345678: 'card setup' makes it ready.")
+            StandardOutput.line(
+                localized: "The card is empty. Its PIN is 123456, its PUK 12345678: 'card setup' makes it ready.")
         }
 
         /// The label that a person types to agree, which no key pressed by mistake is.
         private func typedLabel(of card: KeychainDescription, _ session: CommandKeychains) throws -> String {
-            let question =
+            let question: LocalizedText =
                 "All keys, certificates and data of '\(card.name)' are deleted for ever. To agree, type the card's label"
-            guard let label = try authentication.prompter(for: [], session.access).askForLine(question) else {
+            guard let label = try authentication.prompter(for: [], session.access).askForLine("\(question)") else {
                 throw CommandError(
                     "nothing was deleted", "nobody can be asked", advice: "give the card's label with --confirm")
             }
@@ -186,7 +188,7 @@ extension Card {
         @OptionGroup var administration: AdministrationOptions
 
         func validate() throws {
-            guard (file == nil) == delete else { throw ValidationError("give either the file or --delete") }
+            guard (file == nil) == delete else { throw ValidationError(localized: "give either the file or --delete") }
         }
 
         func run() throws {

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import Platform
 internal import SecureBytes
 internal import SystemCrypto
@@ -46,12 +47,12 @@ extension Card {
 
         private struct StepRow: Encodable {
             let slot: String?
-            let step: String
+            let step: LocalizedText
         }
 
         func validate() throws {
             guard (1...64).contains(name.unicodeScalars.count) else {
-                throw ValidationError("a common name has 1 to 64 characters")
+                throw ValidationError(localized: "a common name has 1 to 64 characters")
             }
         }
 
@@ -66,11 +67,11 @@ extension Card {
                 try Listing.showJSON(steps.map { StepRow(slot: $0.slot, step: $0.sentence(name)) })
             }
             guard !steps.isEmpty else {
-                return output.json ? () : StandardOutput.line("The card is ready: there is nothing to do.")
+                return output.json ? () : StandardOutput.line(localized: "The card is ready: there is nothing to do.")
             }
-            if !output.json { steps.forEach { StandardOutput.line($0.sentence(name)) } }
+            if !output.json { steps.forEach { StandardOutput.line(localized: $0.sentence(name)) } }
             guard !dryRun else { return }
-            if !yes, person.canConfirm, try !person.confirm("Do this with the card?") {
+            if !yes, person.canConfirm, try !person.confirm(String(localized: "Do this with the card?")) {
                 throw KeychainError(.userCanceled, "nothing was changed")
             }
             for step in steps {
@@ -82,7 +83,8 @@ extension Card {
                 }
             }
             if !output.json {
-                StandardOutput.line("The card is ready. 'card info' shows it, and 'ssh keys' its keys for ssh and git.")
+                StandardOutput.line(
+                    localized: "The card is ready. 'card info' shows it, and 'ssh keys' its keys for ssh and git.")
             }
         }
 
@@ -185,7 +187,7 @@ private enum SetupStep {
         }
     }
 
-    func sentence(_ name: String) -> String {
+    func sentence(_ name: String) -> LocalizedText {
         switch self {
         case .changePIN: "Set a new PIN in place of the factory's."
         case .changeUnblockingKey: "Set a new PUK in place of the factory's."

@@ -2,6 +2,7 @@ internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
+internal import Localization
 internal import SecureBytes
 
 struct ListSmartcards: ParsableCommand {
@@ -12,7 +13,7 @@ struct ListSmartcards: ParsableCommand {
     @OptionGroup var output: ListingOptions
 
     struct CardRow: Row {
-        static let columns = ["TOKEN", "LABEL", "MODEL", "READER", "ALSO IN", "DANGER"]
+        static let columns: [LocalizedKey] = ["TOKEN", "LABEL", "MODEL", "READER", "ALSO IN", "DANGER"]
         static let optionalColumns: Set = ["ALSO IN", "DANGER"]
         let token: String
         let label: String
@@ -27,7 +28,9 @@ struct ListSmartcards: ParsableCommand {
         let uri: String
         var cells: [String] {
             let modelAndVersion = [model, version].compactMap { $0 }.joined(separator: " ")
-            let danger = factorySecrets.map { "the factory's " + $0.joined(separator: ", ") } ?? ""
+            let danger =
+                factorySecrets.map { String(localized: "the factory's \($0.map(Word.shown).joined(separator: ", "))") }
+                ?? ""
             return [token, label, modelAndVersion, reader, (otherLocations ?? []).joined(separator: ", "), danger]
         }
     }

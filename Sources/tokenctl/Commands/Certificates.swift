@@ -2,6 +2,7 @@ internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -31,7 +32,8 @@ struct AddCertificates: ParsableCommand {
                 do throws(KeychainError) {
                     added.append(try host.add(.certificate(certificate), to: opened.identifier, .silent))
                 } catch {
-                    let name = "\(CertificateFile.name(of: file)): the certificate '\(certificate.title)'"
+                    let name: LocalizedText =
+                        "\(CertificateFile.name(of: file)): the certificate '\(certificate.title)'"
                     switch error.code {
                     case .duplicateItem: printError("\(name) is in '\(opened.name)' already")
                     case .decode:
@@ -71,7 +73,7 @@ struct CertificateSelection: ParsableArguments {
 
     func validate() throws {
         guard name != nil || hash != nil || keychains.contains(where: PKCS11URI.isURI) else {
-            throw ValidationError("give the certificate's common name (-c), hash (-Z) or pkcs11: URI")
+            throw ValidationError(localized: "give the certificate's common name (-c), hash (-Z) or pkcs11: URI")
         }
     }
 
@@ -117,8 +119,8 @@ struct CertificateSelection: ParsableArguments {
         }
         guard meant.count == 1 || meant.allSatisfy({ $0.der == first.der && $0.keychain == first.keychain }) else {
             throw CommandError(
-                "'\(hash ?? name ?? "the URI")' matches \(meant.count) certificates",
-                meant.map { CertificateSelection.listed($0, in: session) }.joined(separator: ", "),
+                "'\(hash ?? name ?? String(localized: "the URI"))' matches \(meant.count) certificates",
+                "\(meant.map { CertificateSelection.listed($0, in: session) }.joined(separator: ", "))",
                 advice: "give the hash (-Z) of the one that is meant, and its keychain")
         }
         return first
@@ -134,12 +136,15 @@ struct CertificateSelection: ParsableArguments {
 
     /// A certificate in a list of several: its title, SHA-1 and keychain.
     private static func listed(_ item: Item, in session: CommandKeychains) -> String {
-        let hash = item.der.flatMap { try? Digest.hash($0, using: .sha1) }.map { " with the SHA-1 \(Hex.encode($0))" }
-        return "\(item.titleAsCertificate)\(hash ?? "") in '\(session.keychainName(of: item))'"
+        let (title, keychain) = (item.titleAsCertificate, session.keychainName(of: item))
+        guard let der = item.der, let hash = try? Digest.hash(der, using: .sha1) else {
+            return String(localized: "\(title) in '\(keychain)'")
+        }
+        return String(localized: "\(title) with the SHA-1 \(Hex.encode(hash)) in '\(keychain)'")
     }
 
     /// The message about a deleted certificate.
-    static func deletion(of item: Item, in session: CommandKeychains) -> String {
+    static func deletion(of item: Item, in session: CommandKeychains) -> LocalizedText {
         "the certificate \(item.titleAsCertificate) in '\(session.keychainName(of: item))'"
     }
 
@@ -170,7 +175,7 @@ struct DeleteCertificate: ParsableCommand {
         guard !output.json else {
             return try Listing.showJSON(ItemText.JSONItem(item, keychain: session.location(of: item)))
         }
-        StandardError.line("\(CertificateSelection.deletion(of: item, in: session)) has been deleted.")
+        StandardError.line(localized: "\(CertificateSelection.deletion(of: item, in: session)) has been deleted.")
     }
 }
 
@@ -189,8 +194,12 @@ struct DeleteIdentity: ParsableCommand {
         try session.delete([certificate] + keys)
         guard output.json else {
             let certificate = CertificateSelection.deletion(of: certificate, in: session)
-            let others = keys.isEmpty ? "has" : keys.count == 1 ? "and its key have" : "and its keys have"
-            return StandardError.line("\(certificate) \(others) been deleted.")
+            return StandardError.line(
+                localized: keys.isEmpty
+                    ? "\(certificate) has been deleted."
+                    : .plural(
+                        keys.count, one: "\(certificate) and its key have been deleted.",
+                        other: "\(certificate) and its keys have been deleted."))
         }
         try Listing.showJSON(
             ([certificate] + keys).map { ItemText.JSONItem($0, keychain: session.location(of: $0)) })

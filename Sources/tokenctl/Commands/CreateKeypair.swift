@@ -1,6 +1,7 @@
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
+internal import Localization
 internal import SystemCrypto
 
 struct CreateKeypair: ParsableCommand, AttributeCommand {
@@ -9,11 +10,12 @@ struct CreateKeypair: ParsableCommand, AttributeCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "create-keypair", abstract: "Make a key pair, or a symmetric key, in a keychain.",
-        discussion: """
-            Without -a the key is one of RSA. The sizes are those of RSA (2048, 3072 or 4096 bits), of the curves P-256, \
-            P-384 and P-521, of AES (128, 192 or 256) and of HMAC (\(KeyType.minimumHMACBits) to \
-            \(KeyType.maximumGeneratedHMACBits)). Dates are written as 2026-10-21, in UTC.
-            """)
+        discussion: String(
+            localized: """
+                Without -a the key is one of RSA. The sizes are those of RSA (2048, 3072 or 4096 bits), of the curves P-256, \
+                P-384 and P-521, of AES (128, 192 or 256) and of HMAC (\(KeyType.minimumHMACBits) to \
+                \(KeyType.maximumGeneratedHMACBits)). Dates are written as 2026-10-21, in UTC.
+                """))
 
     @OptionGroup var key: AttributeOptions<CreateKeypair>
 
@@ -30,10 +32,12 @@ struct CreateKeypair: ParsableCommand, AttributeCommand {
     @OptionGroup var access: TrustedApplicationOptions
 
     @Argument(
-        help: """
-            The label of the key, or of both keys. (default: \(Label.ofPair), and \(Label.ofSymmetricKey) of one that is \
-            symmetric)
-            """)
+        help: ArgumentHelp(
+            String(
+                localized: """
+                    The label of the key, or of both keys. (default: \(Label.ofPair), and \(Label.ofSymmetricKey) of one that is \
+                    symmetric)
+                    """)))
     var label: String?
 
     @OptionGroup var output: OutputOptions
@@ -48,10 +52,10 @@ struct CreateKeypair: ParsableCommand, AttributeCommand {
     func validate() throws {
         let (start, end) = (key.attributes[.startDate], key.attributes[.endDate])
         guard end == nil || days == nil else {
-            throw ValidationError("give either the last day (-t) or the number of days (-d)")
+            throw ValidationError(localized: "give either the last day (-t) or the number of days (-d)")
         }
         if case (.date(let start), .date(let end)) = (start, end), start > end {
-            throw ValidationError("the day that it becomes valid (-f) is after the last (-t)")
+            throw ValidationError(localized: "the day that it becomes valid (-f) is after the last (-t)")
         }
     }
 

@@ -1,6 +1,7 @@
 internal import HostAPI
 internal import KeychainModel
 internal import Glibc
+internal import Localization
 internal import Platform
 
 extension Doctor {
@@ -12,17 +13,17 @@ extension Doctor {
                 return Finding(
                     state: "missing", subject: "keychain",
                     finding: isAbsent
-                        ? "\(gap.keychain) is in the search list, and there is no such file" : gap.text,
+                        ? "\(gap.keychain) is in the search list, and there is no such file" : "\(gap.text)",
                     remedy: isAbsent
                         ? "tokenctl delete-keychain \(ShellText.quoted(gap.keychain)), unless it comes back"
-                        : gap.error.remedy)
+                        : gap.error.remedyText)
             }
         } catch {
             let error = error as? KeychainError
             return [
                 Finding(
-                    state: "missing", subject: "keychains", finding: error?.reason ?? "they cannot be listed",
-                    remedy: error?.remedy)
+                    state: "missing", subject: "keychains", finding: error?.reasonText ?? "they cannot be listed",
+                    remedy: error?.remedyText)
             ]
         }
     }
@@ -31,12 +32,12 @@ extension Doctor {
     static func modules() -> [Finding] {
         guard let tokens = try? CommandKeychains(files: false).foundModuleTokens() else { return [] }
         let isChosen = Environment.variable("TOKENKIT_MODULES") != nil
-        let remedy =
+        let remedy: LocalizedText =
             isChosen
             ? "leave it out of TOKENKIT_MODULES" : "a line 'disable-in: tokenctl' in the module's file of p11-kit"
         return tokens.missing.filter { $0.place == .module }.map { gap in
             Finding(
-                state: "missing", subject: "other modules", finding: gap.text,
+                state: "missing", subject: "other modules", finding: "\(gap.text)",
                 remedy: "\(remedy), unless its maker helps")
         }
     }
@@ -48,7 +49,7 @@ extension DoctorSystem {
         HostAccess.defectOfPinentry.map { defect in
             [
                 Finding(
-                    state: "missing", subject: "pinentry", finding: defect,
+                    state: "missing", subject: "pinentry", finding: "\(defect)",
                     remedy: "unset PINENTRY_PROGRAM, or set it to the path of a pinentry")
             ]
         } ?? []
@@ -60,7 +61,7 @@ extension DoctorSystem {
             return [
                 Finding(
                     state: "missing", subject: "host", finding: "\(HostProgram.path) is not there",
-                    remedy: HostProgram.installation(of: HostProgram.name))
+                    command: HostProgram.installation(of: HostProgram.name))
             ]
         }
         let session = try? HostSession()
@@ -71,14 +72,14 @@ extension DoctorSystem {
                 Finding(
                     state: "note", subject: "host",
                     finding: "none serves this session: tokenctl starts it, other programs start their own",
-                    remedy: remedy)
+                    command: remedy)
             ]
         }
         guard session.listener != .overloaded else {
             return [
                 Finding(
                     state: "missing", subject: "host", finding: "it listens at \(session.path), and does not answer",
-                    remedy: "pkill -KILL \(HostProgram.name)")
+                    command: "pkill -KILL \(HostProgram.name)")
             ]
         }
         return [Finding(state: "ok", subject: "host", finding: "it serves this session at \(session.path)")]
@@ -103,7 +104,7 @@ extension DoctorSystem {
             return Finding(
                 state: "note", subject: "other modules",
                 finding: "\(maker)'s module shows the same cards once more (\(file))",
-                remedy:
+                command:
                     "sudo mkdir -p /etc/pkcs11/modules && echo enable-in: | sudo tee -a /etc/pkcs11/modules/\(ShellText.quoted(name))"
             )
         }

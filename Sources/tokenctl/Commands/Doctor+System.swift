@@ -1,5 +1,6 @@
 internal import Glibc
 internal import HostAPI
+internal import Localization
 internal import Platform
 
 extension Doctor {
@@ -17,15 +18,17 @@ extension Doctor {
 
 // Checks of the whole machine, which an administrator runs. Each finding has one command.
 extension DoctorMachine {
-    private func missing(_ subject: String, _ finding: String, _ remedy: String? = nil) -> Finding {
-        Finding(state: "missing", subject: subject, finding: finding, remedy: remedy)
+    private func missing(
+        _ subject: LocalizedKey, _ finding: LocalizedText, _ command: String? = nil
+    ) -> Finding {
+        Finding(state: "missing", subject: subject, finding: finding, command: command)
     }
 
-    private func note(_ subject: String, _ finding: String, _ remedy: String? = nil) -> Finding {
-        Finding(state: "note", subject: subject, finding: finding, remedy: remedy)
+    private func note(_ subject: LocalizedKey, _ finding: LocalizedText, _ command: String? = nil) -> Finding {
+        Finding(state: "note", subject: subject, finding: finding, command: command)
     }
 
-    private func ok(_ subject: String, _ finding: String) -> [Finding] {
+    private func ok(_ subject: LocalizedKey, _ finding: LocalizedText) -> [Finding] {
         [Finding(state: "ok", subject: subject, finding: finding)]
     }
 
@@ -91,7 +94,7 @@ extension DoctorMachine {
                 missing("udev", "the rule for readers, \(name), is not there", HostProgram.installation(of: "tokenkit"))
             ]
         }
-        return ok("udev", file)
+        return ok("udev", "\(file)")
     }
 
     // MARK: What is installed

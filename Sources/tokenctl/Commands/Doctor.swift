@@ -3,6 +3,7 @@ internal import ArgumentParser
 internal import FoundationEssentials
 internal import Glibc
 internal import HostAPI
+internal import Localization
 internal import Platform
 
 struct Doctor: ParsableCommand {
@@ -28,10 +29,28 @@ struct Doctor: ParsableCommand {
     /// The result of one check.
     struct Finding: Encodable {
         /// `ok`, `missing`, or `note` for what only some programs need.
-        let state: String
-        let subject: String
-        let finding: String
-        var remedy: String?
+        let state: LocalizedKey
+        let subject: LocalizedKey
+        let finding: LocalizedText
+        private let mending: LocalizedText?
+
+        var remedy: String? { mending.map { String(localized: $0) } }
+
+        private enum CodingKeys: String, CodingKey {
+            case state, subject, finding
+            case mending = "remedy"
+        }
+
+        /// - Parameters:
+        ///   - remedy: what to do, in words.
+        ///   - command: the command that does it.
+        init(
+            state: LocalizedKey, subject: LocalizedKey, finding: LocalizedText, remedy: LocalizedText? = nil,
+            command: String? = nil
+        ) {
+            (self.state, self.subject, self.finding) = (state, subject, finding)
+            mending = command.map { LocalizedText(verbatim: $0) } ?? remedy
+        }
     }
 
     func run() throws {
@@ -42,9 +61,11 @@ struct Doctor: ParsableCommand {
             try Listing.showJSON(findings)
         } else {
             for finding in findings {
-                let state = finding.state.padded(to: 7)
-                StandardOutput.line("\(state)  \(finding.subject): \(finding.finding)")
-                if let remedy = finding.remedy { StandardOutput.line("         mend it with: \(remedy)") }
+                let state = Word.shown(finding.state).padded(to: 7)
+                StandardOutput.line("\(state)  \(Word.shown(finding.subject)): \(finding.finding)")
+                if let remedy = finding.remedy {
+                    StandardOutput.line("         \(String(localized: "mend it with: \(remedy)"))")
+                }
             }
         }
         if findings.contains(where: { $0.state == "missing" }) { throw ExitCode.failure }
@@ -100,22 +121,22 @@ struct DoctorSystem {
         case .running(readers: 0, cards: _, held: _):
             return [Finding(state: "note", subject: "pcscd", finding: "it runs, and there is no reader")]
         case .running(let readers, let cards, let held):
-            let counts = "readers: \(readers), cards: \(cards)"
-            // The command would have to wait for these.
-            return [Finding(state: "ok", subject: "pcscd", finding: "it runs (\(counts))")]
-                + held.map { Finding(state: "missing", subject: "card", finding: $0) }
+            let running = Finding(
+                state: "ok", subject: "pcscd", finding: "it runs (readers: \(readers), cards: \(cards))")
+            return [running] + held.map { Finding(state: "missing", subject: "card", finding: "\($0)") }
         case .failed(let reason, let isAbsent):
             let isInstalled = exists("/usr/sbin/pcscd")
             let remedy = isInstalled ? "sudo systemctl enable --now pcscd.socket" : "sudo apt-get install pcscd"
             return [
-                Finding(state: "missing", subject: "pcscd", finding: reason, remedy: isAbsent ? remedy : nil)
+                Finding(state: "missing", subject: "pcscd", finding: "\(reason)", command: isAbsent ? remedy : nil)
             ]
         }
     }
 
     /// Checks that programs without a session's folder remember rejected PINs in a folder in memory.
     func rejectedPINs() -> [Finding] {
-        HostAccess.remarkOnVolatileFolder.map { [Finding(state: "note", subject: "wrong PINs", finding: $0)] } ?? []
+        HostAccess.remarkOnVolatileFolder.map { [Finding(state: "note", subject: "wrong PINs", finding: "\($0)")] }
+            ?? []
     }
 
     /// Finds a running scdaemon that keeps cards from other programs, without `disable-ccid` and `pcsc-shared`.
@@ -127,7 +148,7 @@ struct DoctorSystem {
         return [
             Finding(
                 state: "missing", subject: "GnuPG", finding: "its scdaemon runs and holds cards for itself",
-                remedy:
+                command:
                     "printf 'disable-ccid\\npcsc-shared\\n' >> ~/.gnupg/scdaemon.conf; gpgconf --kill scdaemon")
         ]
     }
@@ -136,17 +157,17 @@ struct DoctorSystem {
 
     func module(_ path: String) -> [Finding] {
         guard let defect = defect(ofModule: path) else {
-            return [Finding(state: "ok", subject: "module", finding: path)]
+            return [Finding(state: "ok", subject: "module", finding: "\(path)")]
         }
         return [
             Finding(
                 state: "missing", subject: "module", finding: "\(path) \(defect)",
-                remedy: HostProgram.installation(of: "libtokenkit-pkcs11"))
+                command: HostProgram.installation(of: "libtokenkit-pkcs11"))
         ]
     }
 
     /// The reason that a file cannot be loaded; nil for a library.
-    private func defect(ofModule path: String) -> String? {
+    private func defect(ofModule path: String) -> LocalizedText? {
         guard exists(path) else { return "is not there" }
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { return "cannot be read" }
@@ -169,7 +190,7 @@ struct DoctorSystem {
             return [
                 Finding(
                     state: "missing", subject: "p11-kit", finding: "no file tells it of the module",
-                    remedy: HostProgram.isPackaged && !exists(module)
+                    command: HostProgram.isPackaged && !exists(module)
                         ? HostProgram.installation(of: "libtokenkit-pkcs11")
                         : "sudo mkdir -p /etc/pkcs11/modules && \(write) /etc/pkcs11/modules/tokenkit.module"
                 )
@@ -181,10 +202,10 @@ struct DoctorSystem {
                 Finding(
                     state: "missing", subject: "p11-kit",
                     finding: "\(first.file) names \(first.module), which \(defect(ofModule: first.module) ?? "")",
-                    remedy: "\(write) \(ShellText.quoted(first.file))")
+                    command: "\(write) \(ShellText.quoted(first.file))")
             ]
         }
-        return [Finding(state: "ok", subject: "p11-kit", finding: found.file)]
+        return [Finding(state: "ok", subject: "p11-kit", finding: "\(found.file)")]
     }
 
     /// The agent loads modules from some folders only: ssh-agent(1), `-P`.
@@ -193,13 +214,13 @@ struct DoctorSystem {
         let standard = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/local/lib64"]
         guard !standard.contains(where: { path.hasPrefix($0 + "/") }), !agentsPatterns.contains(where: path.isMatch)
         else { return [Finding(state: "ok", subject: "ssh-agent", finding: "it may load the module")] }
-        let finding = "it loads modules from \(standard.joined(separator: ", ")) only"
+        let finding: LocalizedText = "it loads modules from \(standard.joined(separator: ", ")) only"
         // Copies of the module under other names, which show only some tokens, may be loaded as well.
         let pattern = path.hasSuffix(".so") ? path.dropLast(3) + "*.so" : path[...]
         return [
             Finding(
                 state: "note", subject: "ssh-agent", finding: finding,
-                remedy: "ssh-agent -P \(ShellText.quoted(String(pattern)))")
+                command: "ssh-agent -P \(ShellText.quoted(String(pattern)))")
         ]
     }
 
@@ -226,20 +247,20 @@ struct DoctorSystem {
                 value(of: "library", "=", in: entry).map { !$0.hasPrefix("/") || defect(ofModule: $0) == nil } ?? false
             }
             if works || list.contains(where: { $0.contains("p11-kit-proxy") }) {
-                return Finding(state: "ok", subject: "NSS", finding: database)
+                return Finding(state: "ok", subject: "NSS", finding: "\(database)")
             }
             let modutil = "modutil -dbdir \(ShellText.quoted("sql:\(database)"))"
             let add = "\(modutil) -add tokenkit -libfile \(ShellText.quoted(module))"
             guard let broken = own.first, let library = value(of: "library", "=", in: broken) else {
                 return Finding(
                     state: "missing", subject: "NSS", finding: "the database \(database) does not know the module",
-                    remedy: add)
+                    command: add)
             }
             let name = ShellText.quoted(value(of: "name", "=", in: broken) ?? "tokenkit")
             return Finding(
                 state: "missing", subject: "NSS",
                 finding: "the database \(database) names \(library), which \(defect(ofModule: library) ?? "")",
-                remedy: "\(modutil) -delete \(name) && \(add)")
+                command: "\(modutil) -delete \(name) && \(add)")
         }
     }
 
@@ -260,7 +281,7 @@ struct DoctorSystem {
         return [
             Finding(
                 state: "note", subject: "OpenSSL", finding: "it has no PKCS#11 engine",
-                remedy: "sudo apt-get install libengine-pkcs11-openssl")
+                command: "sudo apt-get install libengine-pkcs11-openssl")
         ]
     }
 

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import HostAPI
+internal import Localization
 internal import Platform
 internal import Settings
 
@@ -76,19 +77,23 @@ struct DoctorMachine {
             }
         guard faults.isEmpty else {
             return faults.map { fault in
-                let help = fault.remedy.hasPrefix("write: ") ? " (\(fault.remedy))" : ""
+                let help = fault.remedy.hasPrefix("write: ") ? fault.remedy : nil
                 return finding(
-                    "missing", "line \(fault.line) of \(path) \(fault.reason), so that no line counts\(help)",
+                    "missing",
+                    help.map { "line \(fault.line) of \(path) \(fault.reason), so that no line counts (\($0))" }
+                        ?? "line \(fault.line) of \(path) \(fault.reason), so that no line counts",
                     "sudoedit \(file)")
             }
         }
         let found = remarks(on: text, of: name, at: path)
-        return found.isEmpty ? [finding("ok", path)] : found
+        return found.isEmpty ? [finding("ok", "\(path)")] : found
     }
 
     /// The settings of a file that counts which have no effect.
     private func remarks(on text: String, of name: String, at path: String) -> [Finding] {
-        func note(_ line: Int, _ reason: String) -> Finding { finding("note", "line \(line) of \(path) \(reason)") }
+        func note(_ line: Int, _ reason: LocalizedText) -> Finding {
+            finding("note", "line \(line) of \(path) \(reason)")
+        }
         switch name {
         case "keychains.conf":
             guard let settings = try? PreferencesText(parsing: text, of: path) else { return [] }
@@ -113,7 +118,7 @@ struct DoctorMachine {
     }
 
     /// The reason why a rule does not count; nil for one that does.
-    private func remark(on rule: AccessRules.Rule) -> (reason: String, remedy: String?)? {
+    private func remark(on rule: AccessRules.Rule) -> (reason: LocalizedText, remedy: String?)? {
         let path = rule.path
         let edit = "sudoedit \(Self.folder)/access.conf"
         guard exists(path) else { return ("is about \(path), which is not there", nil) }
@@ -133,7 +138,7 @@ struct DoctorMachine {
         return nil
     }
 
-    private func finding(_ state: String, _ text: String, _ remedy: String? = nil) -> Finding {
-        Finding(state: state, subject: "settings", finding: text, remedy: remedy)
+    private func finding(_ state: LocalizedKey, _ text: LocalizedText, _ command: String? = nil) -> Finding {
+        Finding(state: state, subject: "settings", finding: text, command: command)
     }
 }

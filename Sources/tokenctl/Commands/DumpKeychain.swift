@@ -2,6 +2,7 @@ internal import KeychainModel
 internal import ArgumentParser
 internal import HostAPI
 internal import Glibc
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -28,7 +29,8 @@ struct DumpKeychain: ParsableCommand {
 
     func validate() throws {
         guard !interactive else {
-            throw ValidationError("there are no access lists to edit: you are asked when a program first uses an item")
+            throw ValidationError(
+                localized: "there are no access lists to edit: you are asked when a program first uses an item")
         }
     }
 
@@ -96,15 +98,18 @@ struct DumpKeychain: ParsableCommand {
         return (items, hasDamage)
     }
 
-    private static func access(to item: Item) -> String {
+    private static func access(to item: Item) -> LocalizedText {
         guard !item.isOnToken else { return "whoever has the card; its keys want the PIN" }
-        let asks = item[.accessControl]?.bytes.flatMap { try? AccessControl(parsing: $0) }.map { control in
-            [
-                control.wantsPasscode ? ", after the keychain's password or PIN each time" : "",
-                control.wantsApplicationPassword ? ", with the item's own password" : "",
-            ].joined()
+        let control = item[.accessControl]?.bytes.flatMap { try? AccessControl(parsing: $0) }
+        return switch (control?.wantsPasscode == true, control?.wantsApplicationPassword == true) {
+        case (false, false): "the programs that the owner allows when they ask, while the keychain is unlocked"
+        case (true, false):
+            "the programs that the owner allows when they ask, while the keychain is unlocked, after the keychain's password or PIN each time"
+        case (false, true):
+            "the programs that the owner allows when they ask, while the keychain is unlocked, with the item's own password"
+        case (true, true):
+            "the programs that the owner allows when they ask, while the keychain is unlocked, after the keychain's password or PIN each time, with the item's own password"
         }
-        return "the programs that the owner allows when they ask, while the keychain is unlocked\(asks ?? "")"
     }
 
     private func show(_ content: borrowing ContentReader.Content) throws {
@@ -190,7 +195,7 @@ private struct ContentReader {
         }
     }
 
-    private mutating func report(_ failure: String) {
+    private mutating func report(_ failure: LocalizedText) {
         printError(failure)
         hasFailed = true
     }

@@ -1,6 +1,7 @@
 internal import KeychainModel
 internal import HostAPI
 internal import ArgumentParser
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 

@@ -1,5 +1,6 @@
 internal import KeychainModel
 internal import ArgumentParser
+internal import Localization
 internal import SecureBytes
 
 struct ErrorText: ParsableCommand {
@@ -15,7 +16,7 @@ struct ErrorText: ParsableCommand {
         let code: Int32
         let hex: String
         let name: String?
-        let message: String
+        let message: LocalizedText
     }
 
     func run() throws {
@@ -32,7 +33,7 @@ struct ErrorText: ParsableCommand {
             throw CommandError("'\(text)' is not an error code", advice: "write it as -25300 or 0xFFFF9D2C")
         }
         let error = ErrSec(rawValue: code)
-        return Meaning(code: code, hex: Hex.encode(code.bigEndianBytes), name: error.name, message: error.message)
+        return Meaning(code: code, hex: Hex.encode(code.bigEndianBytes), name: error.name, message: error.text)
     }
 
     /// Parses a signed decimal number, or the 32 bits of one as hexadecimal digits after `0x`.

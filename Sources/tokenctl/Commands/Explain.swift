@@ -2,6 +2,7 @@ internal import KeychainModel
 internal import ArgumentParser
 internal import HostAPI
 internal import ItemDictionaries
+internal import Localization
 
 struct Explain: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -19,7 +20,7 @@ struct Explain: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     struct VisitRow: Row {
-        static let columns = ["KEYCHAIN", "OUTCOME", "WOULD ASK FOR", "ROWS FOUND BY"]
+        static let columns: [LocalizedKey] = ["KEYCHAIN", "OUTCOME", "WOULD ASK FOR", "ROWS FOUND BY"]
         let keychain: String
         let outcome: Outcome
         let matches: Int?
@@ -35,9 +36,10 @@ struct Explain: ParsableCommand {
         }
 
         var cells: [String] {
-            let found = matches.map { "\($0) found" } ?? "\(outcome): \(reason ?? "")"
-            let text = ([found] + damage.map { "damaged: \($0)" }).joined(separator: "; ")
-            return [keychain, text, question ?? "nothing", plan.joined(separator: "; ")]
+            let found =
+                matches.map { String(localized: "\($0) found") } ?? "\(Word.shown("\(outcome)")): \(reason ?? "")"
+            let text = ([found] + damage.map { String(localized: "damaged: \($0)") }).joined(separator: "; ")
+            return [keychain, text, question ?? String(localized: "nothing"), plan.joined(separator: "; ")]
         }
     }
 
@@ -69,14 +71,17 @@ struct Explain: ParsableCommand {
                     filters: explanation.filters, limit: explanation.limit, count: explanation.count,
                     keychains: visits))
         }
-        StandardOutput.line("Columns: \(Explain.list(explanation.columns.map(\.rawValue)))")
-        StandardOutput.line("Filters: \(Explain.list(explanation.filters))")
+        StandardOutput.line(localized: "Columns: \(Explain.list(explanation.columns.map(\.rawValue)))")
+        StandardOutput.line(localized: "Filters: \(Explain.list(explanation.filters))")
         try Listing.show(visits, json: false)
         StandardOutput.line(
-            "\(explanation.count) of at most \(explanation.limit.map { String($0) } ?? "all") would be returned.")
+            localized: explanation.limit.map { "\(explanation.count) of at most \($0) would be returned." }
+                ?? "\(explanation.count) of at most all would be returned.")
     }
 
-    private static func list(_ names: [String]) -> String { names.isEmpty ? "none" : names.joined(separator: ", ") }
+    private static func list(_ names: [String]) -> String {
+        names.isEmpty ? Word.shown("none") : names.joined(separator: ", ")
+    }
 
     private static func row(_ visit: Explanation.Visit, _ label: String?) -> VisitRow {
         let (outcome, matches, reason): (VisitRow.Outcome, Int?, String?) =

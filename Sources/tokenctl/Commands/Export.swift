@@ -3,6 +3,7 @@ internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
 internal import Glibc
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -77,7 +78,7 @@ struct Export: ParsableCommand {
         guard let kinds, let format, let kind, !kinds.contains(kind) else { return }
         let fitting = kinds.map(\.rawValue).joined(separator: ", ")
         throw ValidationError(
-            "\(kind.rawValue) cannot be exported as \(format.rawValue), which is for \(fitting)")
+            localized: "\(kind.rawValue) cannot be exported as \(format.rawValue), which is for \(fitting)")
     }
 
     func run() throws {
@@ -151,7 +152,8 @@ struct Export: ParsableCommand {
     }
 
     /// - Throws: `errSecItemNotFound` where there is nothing.
-    private func required<Found>(_ found: [Found], _ noun: String, _ session: CommandKeychains) throws -> [Found] {
+    private func required<Found>(_ found: [Found], _ noun: LocalizedText, _ session: CommandKeychains) throws -> [Found]
+    {
         guard found.isEmpty else { return found }
         return try session.gaps.doubting {
             try session.require(false, namedBy: uris, as: noun)
@@ -192,19 +194,20 @@ struct Export: ParsableCommand {
                 .certificate(certificate, name: identity.certificate.label), .privateKey(try Export.key(identity.key)),
             ]
         }
-        let subject = exported.count == 1 ? "the exported identity" : "the \(exported.count) exported identities"
+        let subject: LocalizedText = .plural(
+            exported.count, one: "the exported identity", other: "the \(exported.count) exported identities")
         return try file(of: objects, as: .pkcs12, subject, session)
     }
 
     /// - Parameter subject: the name of the objects in the question for a passphrase.
     private func file(
-        of objects: [ExportRequest.Object], as format: ExportRequest.Format, _ subject: String,
+        of objects: [ExportRequest.Object], as format: ExportRequest.Format, _ subject: LocalizedText,
         _ session: CommandKeychains
     ) throws -> [UInt8] {
         var request = ExportRequest(objects, as: format)
         request.isArmored = armored
         request.passphrase = passphrase.map { .given(SharedSecret(SecretArgument.secret($0))) } ?? .asked
-        request.subject = subject
+        request.subject = String(localized: subject)
         let host = try authentication.host(
             session.access, for: [keychain, cards.reader].compactMap { $0 })
         return try host.exportFile(request, authentication.request).secret.copied()
@@ -275,7 +278,7 @@ extension Export {
     }
 
     /// The reason why a private key cannot be exported, to complete "the key …"; nil for a key that can be.
-    private static func reasonToStay(_ key: Item) -> String? {
+    private static func reasonToStay(_ key: Item) -> LocalizedText? {
         if key.isOnToken { return "is on a card and never leaves it" }
         return key[.isExtractable]?.isTrue == false ? "was stored never to be given out" : nil
     }

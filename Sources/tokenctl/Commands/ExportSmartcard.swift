@@ -3,6 +3,7 @@ internal import CryptokiNames
 internal import KeychainModel
 internal import ArgumentParser
 internal import Glibc
+internal import Localization
 internal import Platform
 internal import SystemCrypto
 
@@ -42,7 +43,9 @@ struct ExportSmartcard: ParsableCommand {
     }
 
     func validate() throws {
-        guard kind == nil || folder == nil else { throw ValidationError("-e writes everything: leave out -t") }
+        guard kind == nil || folder == nil else {
+            throw ValidationError(localized: "-e writes everything: leave out -t")
+        }
     }
 
     mutating func run() throws {
@@ -131,7 +134,7 @@ struct ExportSmartcard: ParsableCommand {
             throw CommandError("more than one card is inserted", advice: "choose one with -i")
         }
         guard unsafe mkdir(folder, 0o777) == 0 || errno == EEXIST else {
-            throw CommandError("cannot make the folder '\(folder)'", SystemError().reason)
+            throw CommandError("cannot make the folder '\(folder)'", "\(SystemError().reason)")
         }
         var paths: [String] = []
         for item in found {

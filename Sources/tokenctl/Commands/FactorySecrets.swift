@@ -1,5 +1,6 @@
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 
 /// The secrets of a card that are still those which it was delivered with, and which everybody knows.
 struct FactorySecrets: OptionSet {
@@ -25,12 +26,10 @@ struct FactorySecrets: OptionSet {
     var warning: String? {
         guard !isEmpty else { return nil }
         let commands = known.map { "'tokenctl \($0.command)'" }.joined(separator: ", ")
-        return
-            "everybody knows the factory's \(FactorySecrets.list(names)), which this card still has (change with \(commands))"
-    }
-
-    private static func list(_ names: [String]) -> String {
-        names.count < 2 ? names.joined() : "\(names.dropLast().joined(separator: ", ")) and \(names.suffix(1).joined())"
+        let secrets = LocalizedText.list(names.map(Word.shown))
+        return String(
+            localized:
+                "everybody knows the factory's \(secrets), which this card still has (change with \(commands))")
     }
 }
 

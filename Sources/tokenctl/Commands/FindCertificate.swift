@@ -1,6 +1,7 @@
 internal import CryptokiNames
 internal import KeychainModel
 internal import ArgumentParser
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -35,7 +36,7 @@ struct FindCertificate: ParsableCommand {
 
     func validate() throws {
         guard !isText || !(output.json || output.table || output.uris) else {
-            throw ValidationError("-m, -p and -Z have no place in what --json, --table and --uri print")
+            throw ValidationError(localized: "-m, -p and -Z have no place in what --json, --table and --uri print")
         }
     }
 
@@ -73,9 +74,9 @@ struct FindCertificate: ParsableCommand {
 extension Certificate {
     /// The last day of validity, with a remark if the certificate has expired; the first day, if it is not valid yet.
     func validity(at now: Int64) -> String {
-        if now < notBefore { return "not before \(notBeforeText.prefix(10))" }
+        if now < notBefore { return String(localized: "not before \(notBeforeText.prefix(10))") }
         let end = String(notAfterText.prefix(10))
-        return isValid(at: now) ? end : "\(end), expired"
+        return isValid(at: now) ? end : String(localized: "\(end), expired")
     }
 }
 
@@ -94,7 +95,7 @@ struct FoundCertificate {
 }
 
 struct CertificateRow: Row {
-    static let columns = ["KEYCHAIN", "OBJECT", "SUBJECT", "KEY", "EXPIRES", "SHA-1"]
+    static let columns: [LocalizedKey] = ["KEYCHAIN", "OBJECT", "SUBJECT", "KEY", "EXPIRES", "SHA-1"]
     static let wholeColumns: Set = ["EXPIRES"]
     let keychain: String
     let object: String
@@ -139,6 +140,6 @@ struct CertificateRow: Row {
     }
 
     var cells: [String] {
-        [keychain, object, commonName ?? subject, key, validity, String(sha1.prefix(16))]
+        [keychain, object, commonName ?? subject, Word.shown(key), validity, String(sha1.prefix(16))]
     }
 }

@@ -1,6 +1,7 @@
 internal import CryptokiNames
 internal import KeychainModel
 internal import ArgumentParser
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -15,7 +16,7 @@ enum Policy: String, SecurityValue {
     case codesigning
     case kerberos = "sys-kerberos-kdc"
 
-    static let missing = [
+    static let missing: [String: MissingValue] = [
         "ichat": (why: "there is no iChat to use an identity for", instead: "use smime or ssl-client"),
         "sys-default": (
             why: "no identity is the default of a system on Linux",
@@ -120,8 +121,8 @@ struct FindIdentity: ParsableCommand {
 
             var text: String {
                 switch self {
-                case .expired: "expired"
-                case .notValidYet: "not valid yet"
+                case .expired: String(localized: "expired")
+                case .notValidYet: String(localized: "not valid yet")
                 }
             }
         }
@@ -131,7 +132,7 @@ struct FindIdentity: ParsableCommand {
             let start = "  \(number)) \(sha1) \""
             let name = DisplayText.line(commonName ?? subject)
             let fault = fault.map { " (\(Terminal.width == nil ? $0.code : $0.text))" } ?? ""
-            let place = wherever ? DisplayText.line(" [\(key) on \(keyKeychain)]") : ""
+            let place = wherever ? DisplayText.line(" [\(String(localized: "\(key) on \(keyKeychain)"))]") : ""
             // The fault is not cut.
             let room = Terminal.width.map { $0 - TextWidth.columns(of: start + "\"" + fault) }
             let whole = Found.fitting([name, place], into: room)
@@ -192,8 +193,10 @@ struct FindIdentity: ParsableCommand {
             let fit = certificates.filter(policy.accepts)
             let early = fit.filter { now < $0.notBefore }.count
             let late = fit.filter { now >= $0.notBefore && !$0.isValid(at: now) }.count
-            let reasons = [(late, "expired"), (early, "not valid yet"), (unfit, "not for \(policy.title)")]
-                .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+            let counts: [(Int, LocalizedText)] = [
+                (late, "expired"), (early, "not valid yet"), (unfit, "not for \(policy.title)"),
+            ]
+            let reasons = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
             guard !reasons.isEmpty else { continue }
             Warnings.show("note: \(unfit + early + late) left out: \(reasons.joined(separator: ", "))")
         }

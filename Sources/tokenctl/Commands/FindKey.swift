@@ -1,6 +1,7 @@
 internal import CryptokiNames
 internal import KeychainModel
 internal import ArgumentParser
+internal import Localization
 internal import SecureBytes
 
 struct FindKey: ParsableCommand, AttributeCommand {
@@ -15,7 +16,7 @@ struct FindKey: ParsableCommand, AttributeCommand {
     @OptionGroup var output: ListingOptions
 
     struct KeyRow: Row {
-        static let columns = ["KEYCHAIN", "OBJECT", "TYPE", "KEY", "CAN", "APPLICATION LABEL"]
+        static let columns: [LocalizedKey] = ["KEYCHAIN", "OBJECT", "TYPE", "KEY", "CAN", "APPLICATION LABEL"]
         let keychain: String
         let object: String
         let type: String
@@ -27,7 +28,10 @@ struct FindKey: ParsableCommand, AttributeCommand {
         let uri: String?
 
         var cells: [String] {
-            [keychain, object, type, key, abilities.joined(separator: " "), String(applicationLabel.prefix(16))]
+            [
+                keychain, object, Word.shown(type), Word.shown(key), abilities.map(Word.shown).joined(separator: " "),
+                String(applicationLabel.prefix(16)),
+            ]
         }
     }
 

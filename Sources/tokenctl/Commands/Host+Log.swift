@@ -3,6 +3,7 @@ internal import Glibc
 internal import HostAPI
 internal import HostConnection
 internal import KeychainModel
+internal import Localization
 internal import Platform
 
 extension Host {

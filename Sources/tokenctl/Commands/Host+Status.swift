@@ -3,6 +3,7 @@ internal import Glibc
 internal import HostAPI
 internal import HostConnection
 internal import KeychainModel
+internal import Localization
 internal import Platform
 
 extension Host {
@@ -18,7 +19,7 @@ extension Host {
             guard case .process(let process) = listener else {
                 guard !output.json else { return try Listing.showJSON(State(session, listener)) }
                 return StandardOutput.line(
-                    listener == .none
+                    localized: listener == .none
                         ? "No host serves this session. The next command that needs one starts it."
                         : "A host listens at \(session.path), and does not answer: many programs wait for it.")
             }
@@ -27,26 +28,28 @@ extension Host {
                 status = try HostConnection.connect().hostStatus(.silent)
             } catch {
                 guard !output.json else { return try Listing.showJSON(State(session, listener)) }
-                StandardOutput.line("A host serves this session at \(session.path) (process \(process)).")
-                return StandardOutput.line("It does not serve this command: \(error.reason).")
+                StandardOutput.line(localized: "A host serves this session at \(session.path) (process \(process)).")
+                return StandardOutput.line(localized: "It does not serve this command: \(error.reason).")
             }
             guard !output.json else { return try Listing.showJSON(State(session, listener, status)) }
             show(status, session)
         }
 
         private func show(_ status: HostStatus, _ session: HostSession) {
-            StandardOutput.line("A host serves this session at \(session.path) (process \(status.process)).")
-            StandardOutput.line("It is of version \(status.version), and runs since \(Clock.text(status.start)).")
+            StandardOutput.line(localized: "A host serves this session at \(session.path) (process \(status.process)).")
+            StandardOutput.line(
+                localized: "It is of version \(status.version), and runs since \(Clock.text(status.start)).")
             for reader in status.readersWithPIN {
-                StandardOutput.line("The PIN of the card in '\(reader)' counts for all programs.")
+                StandardOutput.line(localized: "The PIN of the card in '\(reader)' counts for all programs.")
             }
-            for path in status.unlockedKeychains { StandardOutput.line("The keychain \(path) is unlocked.") }
+            for path in status.unlockedKeychains { StandardOutput.line(localized: "The keychain \(path) is unlocked.") }
             let programs = status.otherPrograms
-            guard !programs.isEmpty else { return StandardOutput.line("No other program uses it.") }
-            StandardOutput.line("Programs that use it:")
+            guard !programs.isEmpty else { return StandardOutput.line(localized: "No other program uses it.") }
+            StandardOutput.line(localized: "Programs that use it:")
             for client in programs {
-                let count = client.count > 1 ? ", \(client.count) times" : ""
-                StandardOutput.line("  \(client.program) (\(client.process))\(count)")
+                let program = "\(client.program) (\(client.process))"
+                let line: LocalizedText = client.count > 1 ? "\(program), \(client.count) times" : "\(program)"
+                StandardOutput.line("  \(line)")
             }
         }
     }

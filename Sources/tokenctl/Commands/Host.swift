@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Glibc
 internal import HostConnection
 internal import KeychainModel
+internal import Localization
 import Platform
 
 struct Host: ParsableCommand {
@@ -15,9 +16,9 @@ struct Host: ParsableCommand {
             """,
         subcommands: [Start.self, Stop.self, Status.self, Log.self], defaultSubcommand: Status.self)
 
-    private static func report(_ sentence: String, _ session: HostSession, _ output: OutputOptions) throws {
+    private static func report(_ sentence: LocalizedText, _ session: HostSession, _ output: OutputOptions) throws {
         guard !output.json else { return try Listing.showJSON(State(session, session.listener)) }
-        StandardOutput.line(sentence)
+        StandardOutput.line(localized: sentence)
     }
 
     struct Start: ParsableCommand {
@@ -33,7 +34,7 @@ struct Host: ParsableCommand {
                 return try Host.report("The host serves this session already.", session, output)
             }
             do throws(KeychainError) { try HostConnection.startSession() } catch {
-                throw CommandError("the host does not serve this session", error.reason)
+                throw CommandError("the host does not serve this session", "\(error.reason)")
             }
             try Host.report("The host serves this session at \(session.path).", session, output)
         }
@@ -63,7 +64,7 @@ struct Host: ParsableCommand {
                     advice: "systemctl --user stop tokenkit.socket tokenkit.service")
             }
             guard kill(process, SIGTERM) == 0 else {
-                throw CommandError("cannot stop the host", SystemError().reason)
+                throw CommandError("cannot stop the host", "\(SystemError().reason)")
             }
             for _ in 0..<100 where session.listener == listener { usleep(50_000) }
             guard session.listener != listener else {

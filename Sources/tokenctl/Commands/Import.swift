@@ -1,3 +1,4 @@
+internal import Localization
 internal import SecureBytes
 internal import KeychainModel
 public import ArgumentParser

@@ -1,5 +1,6 @@
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 
 /// The result of an import: the new items, and those that were there already and stay unchanged.
@@ -33,23 +34,57 @@ struct ImportOutcome {
     }
 
     func report() {
-        for text in ImportOutcome.counts(added) { StandardOutput.line("\(text) imported.") }
-        for text in ImportOutcome.counts(existing, were: true) { StandardOutput.line("\(text) there already.") }
+        for kind in ImportOutcome.kinds(of: added) { StandardOutput.line(localized: kind.imported) }
+        for kind in ImportOutcome.kinds(of: existing) { StandardOutput.line(localized: kind.existing) }
     }
 
     /// The number of items of each kind. A certificate and its key count as one identity.
-    private static func counts(_ items: [Item], were: Bool = false) -> [String] {
+    private static func kinds(of items: [Item]) -> [Kind] {
         let keys = items.filter { $0.itemClass == .key }
         let certificates = items.filter { $0.itemClass == .certificate }
         let hashes = Set(certificates.map(\.publicKeyHash))
         let identities = keys.count { $0.isPrivateKey && hashes.contains($0.publicKeyHash) }
-        let kinds = [
-            (identities, "identity", "identities"), (keys.count - identities, "key", "keys"),
-            (max(certificates.count - identities, 0), "certificate", "certificates"),
+        let kinds: [Kind] = [
+            .identities(identities), .keys(keys.count - identities),
+            .certificates(max(certificates.count - identities, 0)),
         ]
-        return kinds.filter { $0.0 > 0 }.map { count, one, many in
-            let verb = were ? (count == 1 ? " was" : " were") : ""
-            return "\(count) \(count == 1 ? one : many)\(verb)"
+        return kinds.filter { $0.count > 0 }
+    }
+
+    private enum Kind {
+        case identities(Int)
+        case keys(Int)
+        case certificates(Int)
+
+        var count: Int {
+            switch self {
+            case .identities(let count), .keys(let count), .certificates(let count): count
+            }
+        }
+
+        var imported: LocalizedText {
+            switch self {
+            case .identities(let count):
+                .plural(count, one: "\(count) identity imported.", other: "\(count) identities imported.")
+            case .keys(let count): .plural(count, one: "\(count) key imported.", other: "\(count) keys imported.")
+            case .certificates(let count):
+                .plural(count, one: "\(count) certificate imported.", other: "\(count) certificates imported.")
+            }
+        }
+
+        var existing: LocalizedText {
+            switch self {
+            case .identities(let count):
+                .plural(
+                    count, one: "\(count) identity was there already.", other: "\(count) identities were there already."
+                )
+            case .keys(let count):
+                .plural(count, one: "\(count) key was there already.", other: "\(count) keys were there already.")
+            case .certificates(let count):
+                .plural(
+                    count, one: "\(count) certificate was there already.",
+                    other: "\(count) certificates were there already.")
+            }
         }
     }
 
@@ -58,8 +93,10 @@ struct ImportOutcome {
         for key in existing where key.isPrivateKey && key[.isExtractable]?.isTrue != false {
             let reference = key.reference.hexText
             Warnings.show(
-                "warning: the key '\(key.label ?? "")' was there already and can still be exported "
-                    + "(use 'tokenctl item -u extr=0 v_PersistentRef=\(reference)')")
+                """
+                warning: the key '\(key.label ?? "")' was there already and can still be exported (use 'tokenctl item -u extr=0 \
+                v_PersistentRef=\(reference)')
+                """)
         }
     }
 }

@@ -3,6 +3,7 @@ internal import KeychainModel
 internal import ArgumentParser
 internal import HostAPI
 internal import ItemDictionaries
+internal import Localization
 internal import SecureBytes
 
 struct ItemCommand: ParsableCommand {
@@ -54,18 +55,20 @@ struct ItemCommand: ParsableCommand {
 
     func validate() throws {
         guard [find, add, delete, changes != nil].filter({ $0 }).count <= 1 else {
-            throw ValidationError("choose one of -q, -a, -u and -D")
+            throw ValidationError(localized: "choose one of -q, -a, -u and -D")
         }
         guard !(add && pairs.contains { PKCS11URI.isURI($0) }) else {
-            throw ValidationError("an item that is added has no URI yet")
+            throw ValidationError(localized: "an item that is added has no URI yet")
         }
         guard add || changes != nil || (data == nil && file == nil) else {
-            throw ValidationError("data (-d, -f) is for -a and -u")
+            throw ValidationError(localized: "data (-d, -f) is for -a and -u")
         }
         guard !showData || isJSON || !(add || delete || changes != nil) else {
-            throw ValidationError("-a, -u and -D print items, and their data (-g), with --json alone")
+            throw ValidationError(localized: "-a, -u and -D print items, and their data (-g), with --json alone")
         }
-        guard data == nil || file == nil else { throw ValidationError("give the data either with -d or with -f") }
+        guard data == nil || file == nil else {
+            throw ValidationError(localized: "give the data either with -d or with -f")
+        }
     }
 
     func run() throws {
@@ -79,7 +82,7 @@ struct ItemCommand: ParsableCommand {
             let unread = (try? session.foundTokens())?.missing ?? []
             // The search may have named the cause itself.
             if let card = unread.first(where: { $0.place == .card && error.reason.contains($0.error.reason) })?.error {
-                throw KeychainError(card.code, error.reason, remedy: card.remedy)
+                throw KeychainError(card.code, error.reasonText, remedy: card.remedyText)
             }
             session.gaps.tell(unread)
             try session.gaps.doubting { throw error }
@@ -114,7 +117,9 @@ struct ItemCommand: ParsableCommand {
             let count = session.reporting(try host.delete(query, request))
             try report(items)
             if !isJSON {
-                StandardError.line(count == 1 ? "1 item has been deleted." : "\(count) items have been deleted.")
+                StandardError.line(
+                    localized: .plural(
+                        count, one: "1 item has been deleted.", other: "\(count) items have been deleted."))
             }
         } else {
             let queries = try ItemQueries(pairs).dictionaries(in: session)
@@ -137,7 +142,7 @@ struct ItemCommand: ParsableCommand {
     /// - Throws: `errSecParam` for such a key, which could not be used.
     private static func requireType(_ item: ItemDictionary) throws {
         guard case .number(KeyClass.symmetric.rawValue) = item["kcls"], item["type"] == nil else { return }
-        let types = [("AES", KeyType.aes), ("HMAC", .hmac)].map { "type=\($1.rawValue) for \($0)" }
+        let types = [("AES", KeyType.aes), ("HMAC", .hmac)].map { String(localized: "type=\($1.rawValue) for \($0)") }
         throw KeychainError(
             .param, "a symmetric key needs its type", remedy: "add \(types.joined(separator: ", "))",
             key: Attribute.keyType.rawValue)

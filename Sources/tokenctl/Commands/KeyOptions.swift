@@ -2,6 +2,7 @@ internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -46,7 +47,7 @@ struct KeyOptions: ParsableArguments {
 
     /// The noun for a key in an error, and the command that lists such keys.
     private struct Wanted {
-        let noun: String
+        let noun: LocalizedText
         let command: String
 
         static let privateKey = Wanted(noun: "private key", command: "find-key -t private")
@@ -98,9 +99,9 @@ struct KeyOptions: ParsableArguments {
             return try session.gaps.doubting { throw notFound(wanted, in: session) }
         }
         guard keys.isEmpty || (isPublic ? keys.haveOnePublicHalf : keys.areOne) else {
-            let places = keys.map { "\($0.name) in '\($0.keychainName)'" }.joined(separator: ", ")
+            let places = keys.map { String(localized: "\($0.name) in '\($0.keychainName)'") }.joined(separator: ", ")
             throw CommandError(
-                "'\(self.key)' names more than one key", places,
+                "'\(self.key)' names more than one key", "\(places)",
                 advice:
                     "choose with --keychain or --reader, or give the key's URI: 'tokenctl find-key --uri' lists them")
         }
@@ -110,11 +111,13 @@ struct KeyOptions: ParsableArguments {
     private func notFound(_ wanted: Wanted, in session: CommandKeychains) -> KeychainError {
         guard CardDrivers.isKeyName(key), place.keychain == nil else {
             return KeychainError(
-                .itemNotFound, "there is no \(wanted.noun) '\(key)'\(place.keychain.map { " in '\($0)'" } ?? "")",
+                .itemNotFound,
+                place.keychain.map { "there is no \(wanted.noun) '\(key)' in '\($0)'" }
+                    ?? "there is no \(wanted.noun) '\(key)'",
                 remedy: "'tokenctl \(wanted.command)' lists the keys there are")
         }
         let cards = (try? session.foundCards().found.map(\.name)) ?? []
-        let places = cards.map { "'\($0)'" }.joined(separator: " and ")
+        let places = LocalizedText.list(cards.map { "'\($0)'" })
         return cards.isEmpty
             ? KeychainError(
                 .itemNotFound, "there is no key in slot \(key): no card that can be used is inserted",
@@ -213,12 +216,12 @@ struct KeyOptions: ParsableArguments {
         return result
     }
 
-    private func ambiguity(_ noun: String, _ keys: [Item], in session: CommandKeychains) throws -> CommandError {
+    private func ambiguity(_ noun: LocalizedText, _ keys: [Item], in session: CommandKeychains) throws -> CommandError {
         let uris = try ObjectURIs(session)
         let name = try PKCS11URI(argument: key)?.description ?? key
         return CommandError(
             "'\(name)' names more than one \(noun)",
-            keys.compactMap { uris.uri(of: $0) }.map { "'\($0)'" }.joined(separator: ", "),
+            "\(keys.compactMap { uris.uri(of: $0) }.map { "'\($0)'" }.joined(separator: ", "))",
             advice: "choose with --keychain, or give one of these URIs")
     }
 
@@ -237,7 +240,7 @@ struct KeyOptions: ParsableArguments {
         guard let key = keys.first else { return nil }
         guard keys.haveOnePublicHalf else {
             if let unread = missing.unreadCard { throw unread }
-            let places = keys.map { "'\($0.keychainName)'" }.joined(separator: " and ")
+            let places = LocalizedText.list(keys.map { "'\($0.keychainName)'" })
             throw KeychainError(
                 .interactionRequired, "the key \(self.key) is on \(places), and no such card is inserted",
                 remedy: "insert the card that is meant, or give the key's URI")

@@ -1,6 +1,7 @@
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
+internal import Localization
 internal import Platform
 
 /// The domain whose settings are shown or set, by the names of macOS's `security`.
@@ -36,7 +37,7 @@ struct ListKeychains: ParsableCommand {
 
     func validate() throws {
         guard set || keychains.isEmpty else {
-            throw ValidationError("unexpected argument '\(keychains[0])'; -s sets the list")
+            throw ValidationError(localized: "unexpected argument '\(keychains[0])'; -s sets the list")
         }
         guard set || [.user, .system, .common].contains(domain.name) else { return }
         try cards.refuse("the lists of keychains (-d, -s) have no cards in them: leave out the options for cards")
@@ -128,7 +129,7 @@ struct KeychainSettingOptions: ParsableArguments {
 
     func validate() throws {
         guard set || keychain == nil else {
-            throw ValidationError("unexpected argument '\(keychain ?? "")'; -s sets the keychain")
+            throw ValidationError(localized: "unexpected argument '\(keychain ?? "")'; -s sets the keychain")
         }
     }
 

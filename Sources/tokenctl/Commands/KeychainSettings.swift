@@ -2,6 +2,7 @@ internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
+internal import Localization
 internal import SecureBytes
 
 struct SetKeychainSettings: ParsableCommand {
@@ -75,9 +76,9 @@ struct ShowKeychainInfo: ParsableCommand {
             StandardError.line("Keychain \"\(name)\"\(sleep)\(interval)")
         }
         let facts = [
-            CardFact("File", info.keychain), CardFact("State", info.isUnlocked ? "unlocked" : "locked"),
-            CardFact("Password", info.hasPassword.map { $0 ? "set" : "empty" } ?? "unknown"),
-            CardFact("One guess costs", info.passwordCost?.text ?? "unknown"),
+            CardFact("File", info.keychain), CardFact("State", Word.shown(info.isUnlocked ? "unlocked" : "locked")),
+            CardFact("Password", Word.shown(info.hasPassword.map { $0 ? "set" : "empty" } ?? "unknown")),
+            CardFact("One guess costs", info.passwordCost?.text ?? Word.shown("unknown")),
         ]
         Listing.show(facts + (info.cards ?? []).map { CardFact("Opened by", "\($0.card) (\($0.token))") })
     }
@@ -89,8 +90,8 @@ struct ShowKeychainInfo: ParsableCommand {
     private func show(_ info: KeychainInfo, reader: String) {
         StandardError.line("Keychain \"\(info.keychain)\"\(ShowKeychainInfo.text(of: info.lockInterval))")
         Listing.show([
-            CardFact("Reader", reader), CardFact("State", info.isUnlocked ? "PIN presented" : "locked"),
-            CardFact("PIN tries left", info.triesLeft.map { String($0) } ?? "unknown"),
+            CardFact("Reader", reader), CardFact("State", Word.shown(info.isUnlocked ? "PIN presented" : "locked")),
+            CardFact("PIN tries left", info.triesLeft.map { String($0) } ?? Word.shown("unknown")),
         ])
     }
 }

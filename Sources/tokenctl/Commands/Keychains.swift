@@ -1,6 +1,7 @@
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
+internal import Localization
 internal import SecureBytes
 
 struct CreateKeychain: ParsableCommand {
@@ -90,7 +91,8 @@ struct UnlockKeychain: ParsableCommand {
     @Option(
         name: [.letter("t"), .customLong("timeout")], parsing: .unconditional,
         help: ArgumentHelp(
-            "Seconds until it locks by itself. (default: \(KeychainSettings.standardSessionTime))", valueName: "timeout"
+            String(localized: "Seconds until it locks by itself. (default: \(KeychainSettings.standardSessionTime))"),
+            valueName: "timeout"
         ))
     var givenTimeout: UInt32?
 
@@ -100,7 +102,7 @@ struct UnlockKeychain: ParsableCommand {
 
     func validate() throws {
         guard givenTimeout != 0 else {
-            throw ValidationError("-t takes at least one second; lock-keychain locks at once")
+            throw ValidationError(localized: "-t takes at least one second; lock-keychain locks at once")
         }
         try authentication.refuseSource(beside: "-p", password)
     }

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 
 struct ListModules: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -14,7 +15,7 @@ struct ListModules: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     struct ModuleRow: Row {
-        static let columns = ["MODULE", "TOKEN", "SLOT", "NOTE"]
+        static let columns: [LocalizedKey] = ["MODULE", "TOKEN", "SLOT", "NOTE"]
         let module: String
         let path: String?
         let token: String?
@@ -33,15 +34,15 @@ struct ListModules: ParsableCommand {
         }
 
         var cells: [String] {
-            let note =
+            let note: LocalizedText =
                 switch state {
                 case .usable: ""
                 case .empty: "no token"
                 case .bypassed: "the card is read without it"
-                case .failed: reason ?? ""
+                case .failed: "\(reason ?? "")"
                 case .leftOut: "not used: \(reason ?? "")"
                 }
-            return [module, label ?? "", slot ?? "", note]
+            return [module, label ?? "", slot ?? "", String(localized: note)]
         }
     }
 

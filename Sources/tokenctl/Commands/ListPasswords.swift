@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 
 struct ListPasswords: ParsableCommand {
@@ -34,7 +35,7 @@ struct ListPasswords: ParsableCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     private struct PasswordRow: Row {
-        static let columns = ["NAME", "ACCOUNT", "FOR", "KEYCHAIN"]
+        static let columns: [LocalizedKey] = ["NAME", "ACCOUNT", "FOR", "KEYCHAIN"]
         let name: String
         let account: String?
         let service: String?
@@ -60,9 +61,11 @@ struct ListPasswords: ParsableCommand {
     }
 
     func validate() throws {
-        guard !show || !copy else { throw ValidationError("choose one of --show and --copy") }
-        guard !copy || !output.json else { throw ValidationError("--copy prints nothing that --json could be about") }
-        guard (1...86_400).contains(time) else { throw ValidationError("--time takes 1 to 86400 seconds") }
+        guard !show || !copy else { throw ValidationError(localized: "choose one of --show and --copy") }
+        guard !copy || !output.json else {
+            throw ValidationError(localized: "--copy prints nothing that --json could be about")
+        }
+        guard (1...86_400).contains(time) else { throw ValidationError(localized: "--time takes 1 to 86400 seconds") }
     }
 
     func run() throws {
@@ -78,12 +81,14 @@ struct ListPasswords: ParsableCommand {
         let (item, row) = found[try choice(among: found.map(\.row))]
         let host = try authentication.host(session.access, for: keychains)
         var request = authentication.request
-        request.purpose = "read a password"
+        request.purpose = String(localized: "read a password")
         let secret = try host.password(of: item, request)
         guard copy else { return try show(secret.secret, of: item, row) }
         try Clipboard.hold(secret.secret, for: time)
         StandardError.line(
-            "The password of '\(row.name)' is on the clipboard for \(time == 1 ? "1 second" : "\(time) seconds").")
+            localized: .plural(
+                time, one: "The password of '\(row.name)' is on the clipboard for 1 second.",
+                other: "The password of '\(row.name)' is on the clipboard for \(time) seconds."))
     }
 
     private func passwords(_ session: CommandKeychains) throws -> [(item: Item, row: PasswordRow)] {
@@ -106,7 +111,7 @@ struct ListPasswords: ParsableCommand {
         }
         return try Choice.among(
             rows.map { $0.cells.filter { !$0.isEmpty }.joined(separator: "  ") },
-            "password to \(copy ? "copy" : "show")")
+            copy ? "password to copy" : "password to show")
     }
 
     private func show(_ secret: borrowing Secret, of item: Item, _ row: PasswordRow) throws {

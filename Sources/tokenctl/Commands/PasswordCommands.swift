@@ -1,5 +1,6 @@
 internal import KeychainModel
 internal import ArgumentParser
+internal import Localization
 internal import SecureBytes
 
 /// The differences between the commands of `security` for generic and those for internet passwords, beside the
@@ -15,7 +16,7 @@ protocol PasswordCommandKind: PasswordKind, AttributeCommand {
     static var subject: Attribute { get }
 
     /// The noun for that attribute.
-    static var subjectNoun: String { get }
+    static var subjectNoun: LocalizedText { get }
 
     /// A password to be added, with the defaults of attributes that were not given.
     static func newItem(_ attributes: Attributes, secret: consuming Secret) throws(KeychainError) -> NewItem
@@ -24,9 +25,12 @@ protocol PasswordCommandKind: PasswordKind, AttributeCommand {
 extension PasswordCommandKind {
     static var attributeCommand: AttributeOption.Command { .passwords }
 
-    static func configuration(_ verb: String, _ abstract: String, discussion: String = "") -> CommandConfiguration {
+    static func configuration(
+        _ verb: String, _ abstract: LocalizedText, discussion: LocalizedText = ""
+    ) -> CommandConfiguration {
         CommandConfiguration(
-            commandName: "\(verb)-\(adjective)-password", abstract: abstract, discussion: discussion)
+            commandName: "\(verb)-\(adjective)-password", abstract: String(localized: abstract),
+            discussion: String(localized: discussion))
     }
 }
 
@@ -35,7 +39,7 @@ extension GenericPasswords: PasswordCommandKind {
     /// `-p` is the older spelling. For an internet password it is the path.
     static let passwordLetters: NameSpecification = [.letter("w"), .letter("p")]
     static let subject = Attribute.service
-    static let subjectNoun = "service"
+    static let subjectNoun: LocalizedText = "service"
 
     static func newItem(_ attributes: Attributes, secret: consuming Secret) throws(KeychainError) -> NewItem {
         try .genericPassword(attributes, secret: secret)
@@ -46,7 +50,7 @@ extension InternetPasswords: PasswordCommandKind {
     static let adjective = "internet"
     static let passwordLetters = NameSpecification.letter("w")
     static let subject = Attribute.server
-    static let subjectNoun = "server"
+    static let subjectNoun: LocalizedText = "server"
 
     static func newItem(_ attributes: Attributes, secret: consuming Secret) throws(KeychainError) -> NewItem {
         let standard: Attributes = [.authenticationType: InternetAuthentication(rawValue: "dflt").value]

@@ -3,6 +3,7 @@ internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
 internal import Glibc
+internal import Localization
 internal import SecureBytes
 
 typealias AddGenericPassword = AddPassword<GenericPasswords>
@@ -47,11 +48,11 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
 
     func validate() throws {
         guard item.attributes[.account] != nil || item.attributes[Kind.subject] != nil else {
-            throw ValidationError("an account (-a) or a \(Kind.subjectNoun) (-s) is needed to find it again")
+            throw ValidationError(localized: "an account (-a) or a \(Kind.subjectNoun) (-s) is needed to find it again")
         }
         guard [password != nil, hexPassword != nil, generate].count(where: \.self) < 2 else {
             throw ValidationError(
-                "give the password either as text (-w) or in digits (-X), or have it made (--generate)")
+                localized: "give the password either as text (-w) or in digits (-X), or have it made (--generate)")
         }
     }
 
@@ -118,7 +119,8 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
             return Secret(consuming: &bytes)
         }
         if let password, password != ArgumentForms.ask { return SecretArgument.secret(password) }
-        let subject = (item.attributes[Kind.subject] ?? item.attributes[.account])?.string ?? "the item"
+        let subject =
+            (item.attributes[Kind.subject] ?? item.attributes[.account])?.string ?? String(localized: "the item")
         if authentication.pinSource == nil, isatty(STDIN_FILENO) == 0 { return try StandardInput.secretLine() }
         return try prompter.askForAnother(PromptRequest(.newPassword, subject: subject))
     }
@@ -158,7 +160,7 @@ struct FindPassword<Kind: PasswordCommandKind>: ParsableCommand {
         }
         let host = try authentication.host(search.session.access, for: keychains)
         var request = authentication.request
-        request.purpose = "read a password"
+        request.purpose = String(localized: "read a password")
         var damage: KeychainError?
         // If the first match is damaged, another one is looked for that is not.
         for isFirst in [true, false] {
@@ -205,7 +207,8 @@ struct DeletePassword<Kind: PasswordCommandKind>: ParsableCommand {
     func validate() throws {
         guard item.attributes.isEmpty, let uris = try? PKCS11URI.all(in: keychains) else { return }
         guard uris.contains(where: { $0.object.label != nil }) else {
-            throw ValidationError("say which password is to be deleted: by -a, -s or another option, or by its URI")
+            throw ValidationError(
+                localized: "say which password is to be deleted: by -a, -s or another option, or by its URI")
         }
     }
 
@@ -216,7 +219,7 @@ struct DeletePassword<Kind: PasswordCommandKind>: ParsableCommand {
         let (item, location) = try search.first()
         try search.session.delete([item])
         try ItemText.show(item, in: location, json: output.json)
-        if !output.json { StandardError.line("password has been deleted.") }
+        if !output.json { StandardError.line(localized: "password has been deleted.") }
     }
 }
 

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -33,7 +34,8 @@ struct RequestOptions: ParsableArguments {
     @Option(
         name: .customLong("eku"),
         help: ArgumentHelp(
-            "A use of the certificate: \(PurposeArgument.names), or an object identifier; for each use.",
+            String(
+                localized: "A use of the certificate: \(PurposeArgument.names), or an object identifier; for each use."),
             valueName: "use"), completion: .list(PurposeArgument.all.map(\.name)))
     var purposes: [PurposeArgument] = []
 
@@ -45,28 +47,31 @@ struct RequestOptions: ParsableArguments {
 
     func validate() throws {
         guard (commonName == nil) != (subject == nil) else {
-            throw ValidationError("give the subject either with -c or with --subject")
+            throw ValidationError(localized: "give the subject either with -c or with --subject")
         }
         // ub-common-name of RFC 5280, appendix A.1.
         if let commonName, !(1...64).contains(commonName.unicodeScalars.count) {
-            throw ValidationError("a common name has 1 to 64 characters")
+            throw ValidationError(localized: "a common name has 1 to 64 characters")
         }
         if let subject, (try? DistinguishedName(text: subject)) == nil {
-            throw ValidationError("'\(subject)' is not a name such as 'CN=Jo Doe,O=Example,C=CH'")
+            throw ValidationError(localized: "'\(subject)' is not a name such as 'CN=Jo Doe,O=Example,C=CH'")
         }
         for name in dns where !HostName.isPattern(name) {
             throw ValidationError(
-                "'\(name)' is not a host name: labels of letters, digits and hyphens with dots between, the first of which may be *"
+                localized:
+                    "'\(name)' is not a host name: labels of letters, digits and hyphens with dots between, the first of which may be *"
             )
         }
         for address in email where !HostName.isAddress(address) {
-            throw ValidationError("'\(address)' is not an e-mail address of ASCII characters")
+            throw ValidationError(localized: "'\(address)' is not an e-mail address of ASCII characters")
         }
         for name in upn
         where name.split(separator: "@", omittingEmptySubsequences: false).map(\.isEmpty) != [false, false] {
-            throw ValidationError("'\(name)' is not a user principal name, as 'jo@EXAMPLE.COM'")
+            throw ValidationError(localized: "'\(name)' is not a user principal name, as 'jo@EXAMPLE.COM'")
         }
-        for text in uri where !HostName.isURI(text) { throw ValidationError("'\(text)' is not a URI with a scheme") }
+        for text in uri where !HostName.isURI(text) {
+            throw ValidationError(localized: "'\(text)' is not a URI with a scheme")
+        }
     }
 
     /// The request for a key.

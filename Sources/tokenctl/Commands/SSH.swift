@@ -3,6 +3,7 @@ internal import FoundationEssentials
 internal import Glibc
 internal import HostConnection
 internal import KeychainModel
+internal import Localization
 internal import Platform
 internal import SSHAgent
 internal import SecureBytes
@@ -60,17 +61,19 @@ struct SSH: ParsableCommand {
                         socket: path, isServed: listener != .none, chosenSocket: chosen, isChosen: chosen == path))
             }
             StandardOutput.line(
-                listener == .none
+                localized: listener == .none
                     ? "No SSH agent of the host serves this session. 'tokenctl host start' starts it."
                     : "The host serves this session as an SSH agent at \(DisplayText.line(path)).")
             switch chosen {
-            case path: StandardOutput.line("Programs of this shell use it.")
+            case path: StandardOutput.line(localized: "Programs of this shell use it.")
             case let other?:
                 StandardOutput.line(
-                    "Programs of this shell do not use it: \(SSH.variable) names \(DisplayText.line(other)).")
-            case nil: StandardOutput.line("Programs of this shell do not use it: \(SSH.variable) is not set.")
+                    localized: "Programs of this shell do not use it: \(SSH.variable) names \(DisplayText.line(other))."
+                )
+            case nil:
+                StandardOutput.line(localized: "Programs of this shell do not use it: \(SSH.variable) is not set.")
             }
-            if chosen != path { StandardOutput.line("'tokenctl ssh enable' tells how they do.") }
+            if chosen != path { StandardOutput.line(localized: "'tokenctl ssh enable' tells how they do.") }
         }
     }
 
@@ -116,7 +119,7 @@ struct SSH: ParsableCommand {
         let session = try HostSession()
         if session.listener == .none {
             do throws(KeychainError) { try HostConnection.startSession() } catch {
-                throw CommandError("there is no SSH agent", error.reason)
+                throw CommandError("there is no SSH agent", "\(error.reason)")
             }
         }
         let path = HostSocket.path(in: session.runtime, .agent)
@@ -166,10 +169,11 @@ struct SSH: ParsableCommand {
     struct Enable: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "enable", abstract: "Have the programs of the session use it.",
-            discussion: """
-                Writes a file of environment.d(5), from which systemd sets \(SSH.variable) for the programs of the next session, and prints \
-                what else there is to do. To undo it, remove the file.
-                """)
+            discussion: String(
+                localized: """
+                    Writes a file of environment.d(5), from which systemd sets \(SSH.variable) for the programs of the next session, and prints \
+                    what else there is to do. To undo it, remove the file.
+                    """))
 
         @Flag(help: "Write nothing, and print what would be written.")
         var dryRun = false
@@ -203,15 +207,16 @@ struct SSH: ParsableCommand {
                     Change(file: file, content: text, isWritten: !dryRun, shellLine: SSH.line, command: command))
             }
             if dryRun {
-                StandardOutput.line("Would write \(DisplayText.line(file)):")
+                StandardOutput.line(localized: "Would write \(DisplayText.line(file)):")
                 StandardOutput.line("  " + text.dropLast())
             } else {
                 StandardOutput.line(
-                    "Wrote \(DisplayText.line(file)): desktop programs use the agent from the next session on.")
+                    localized:
+                        "Wrote \(DisplayText.line(file)): desktop programs use the agent from the next session on.")
             }
-            StandardOutput.line("For shells, add to ~/.profile or the like:")
+            StandardOutput.line(localized: "For shells, add to ~/.profile or the like:")
             StandardOutput.line("  \(SSH.line)")
-            StandardOutput.line(hasSystemd ? "To have it started when it is needed:" : "To start it:")
+            StandardOutput.line(localized: hasSystemd ? "To have it started when it is needed:" : "To start it:")
             StandardOutput.line("  \(command)")
         }
 
@@ -231,7 +236,7 @@ struct SSH: ParsableCommand {
                 try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
                 try AtomicFile.replace(file, with: Array(text.utf8).span, mode: .new(0o644))
             } catch let error as SystemError {
-                throw CommandError("cannot write \(file)", error.reason)
+                throw CommandError("cannot write \(file)", "\(error.reason)")
             } catch {
                 throw CommandError("cannot write \(file)", "its folder cannot be made")
             }

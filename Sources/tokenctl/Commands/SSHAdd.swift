@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import SSHAgent
 internal import SecureBytes
 internal import SystemCrypto
@@ -43,8 +44,9 @@ extension SSH {
             guard !output.json else {
                 return try Listing.showJSON(Added(comment: input.name, fingerprint: fingerprint, keychain: keychain))
             }
-            let place = keychain.map { "is kept in \(DisplayText.line($0))" } ?? "is added until the host ends"
-            StandardOutput.line("The key \(fingerprint) \(place).")
+            StandardOutput.line(
+                localized: keychain.map { "The key \(fingerprint) is kept in \(DisplayText.line($0))." }
+                    ?? "The key \(fingerprint) is added until the host ends.")
         }
 
         /// The private key of a file, in PKCS#8.

@@ -1,6 +1,7 @@
 internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
+internal import Localization
 internal import SecureBytes
 
 struct SetKeychainPassword: ParsableCommand {
@@ -33,7 +34,7 @@ struct SetKeychainPassword: ParsableCommand {
 
     func validate() throws {
         guard oldPassword == nil || newPassword == nil || authentication.pinSource == nil else {
-            throw ValidationError("both passwords are given: leave out --pin-source")
+            throw ValidationError(localized: "both passwords are given: leave out --pin-source")
         }
     }
 
@@ -51,9 +52,11 @@ struct SetKeychainPassword: ParsableCommand {
         defer { SetKeychainPassword.warn(of: change, in: name) }
         guard !output.json else { return try Listing.showJSON(KeychainInfo(named.currentDetails())) }
         StandardOutput.line(
-            "The password\(rekey ? " and the key" : "") of '\(name)' \(rekey ? "have" : "has") been changed.")
+            localized: rekey
+                ? "The password and the key of '\(name)' have been changed."
+                : "The password of '\(name)' has been changed.")
         for card in change.renewed {
-            StandardOutput.line("'\(card.label)' (\(card.token.rawValue)) opens it as before.")
+            StandardOutput.line(localized: "'\(card.label)' (\(card.token.rawValue)) opens it as before.")
         }
     }
 

@@ -1,3 +1,4 @@
+internal import Localization
 internal import SecureBytes
 internal import HostAPI
 internal import KeychainModel
@@ -89,13 +90,13 @@ struct Verify: ParsableCommand {
 
     func validate() throws {
         guard (key == nil) != (certificate == nil) else {
-            throw ValidationError("give either the key (--key) or its certificate (--certificate)")
+            throw ValidationError(localized: "give either the key (--key) or its certificate (--certificate)")
         }
         guard key != nil || place.keychain == nil else {
-            throw ValidationError("--keychain is where the key (--key) is looked for, not the certificate")
+            throw ValidationError(localized: "--keychain is where the key (--key) is looked for, not the certificate")
         }
         guard signature != "-" || file != "-" else {
-            throw ValidationError("the file and its signature cannot both be standard input")
+            throw ValidationError(localized: "the file and its signature cannot both be standard input")
         }
     }
 
@@ -124,7 +125,7 @@ struct Verify: ParsableCommand {
         var named = KeyOptions()
         (named.key, named.place) = (key ?? "", place)
         let session = try place.session(cards)
-        let use = "check \(file == "-" ? "standard input" : file)"
+        let use: LocalizedText = "check \(file == "-" ? String(localized: "standard input") : file)"
         let keys = try authentication.keys(session, for: [named.key], to: use)
         switch try named.resolvePublic(in: session, keys) {
         case .key(let key): return try isValid(by: key)

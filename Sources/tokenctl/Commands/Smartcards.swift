@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 
 struct Smartcards: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -28,7 +29,7 @@ struct Smartcards: ParsableCommand {
 
         func validate() throws {
             guard [list, enabled != nil, disabled != nil].filter({ $0 }).count == 1 else {
-                throw ValidationError("choose one of -l, -e and -d")
+                throw ValidationError(localized: "choose one of -l, -e and -d")
             }
         }
 

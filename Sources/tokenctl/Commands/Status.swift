@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import HostAPI
 internal import HostConnection
 internal import KeychainModel
+internal import Localization
 internal import Platform
 
 struct Status: ParsableCommand {
@@ -45,7 +46,7 @@ private struct SessionState: Encodable {
     /// A command, and what it is for.
     struct Step: Encodable {
         let command: String
-        let purpose: String
+        let purpose: LocalizedText
 
         var line: String { "\(command.padded(to: Step.width))  \(purpose)" }
 
@@ -93,36 +94,45 @@ private struct SessionState: Encodable {
     /// The state for people, in ten lines at most.
     var facts: [CardFact] {
         let cards = cards.map { card in
-            let unlocked = card.isUnlocked == true ? ", its PIN counts for this session" : ""
-            let danger =
-                card.factorySecrets.isEmpty ? "" : ", with the factory's \(card.factorySecrets.joined(separator: ", "))"
-            return "\(card.name)\(unlocked)\(danger)"
+            let danger = card.factorySecrets.map(Word.shown).joined(separator: ", ")
+            let text: LocalizedText =
+                switch (card.isUnlocked == true, danger.isEmpty) {
+                case (false, true): "\(card.name)"
+                case (true, true): "\(card.name), its PIN counts for this session"
+                case (false, false): "\(card.name), with the factory's \(danger)"
+                case (true, false): "\(card.name), its PIN counts for this session, with the factory's \(danger)"
+                }
+            return String(localized: text)
         }
         let keychains = keychains.map { keychain in
-            let state = keychain.reason ?? (keychain.isUnlocked ? "unlocked" : "locked")
-            return "\(keychain.name), \(state)\(keychain.isDefault ? ", gets new items" : "")"
+            let state = keychain.reason ?? Word.shown(keychain.isUnlocked ? "unlocked" : "locked")
+            return String(
+                localized: keychain.isDefault
+                    ? "\(keychain.name), \(state), gets new items" : "\(keychain.name), \(state)")
         }
         return SessionState.facts("Card", cards, missing.isEmpty ? "none is in a reader" : "none can be read")
             + SessionState.facts("Keychain", keychains, "none yet")
             + missing.prefix(SessionState.shown).map { CardFact("Missing", $0) }
-            + [CardFact("Host", hostState)] + next.map { CardFact("Next", $0.line) }
+            + [CardFact("Host", String(localized: hostState))] + next.map { CardFact("Next", $0.line) }
     }
 
-    private static func facts(_ name: String, _ values: [String], _ absence: String) -> [CardFact] {
-        guard !values.isEmpty else { return [CardFact(name, absence)] }
+    private static func facts(_ name: LocalizedKey, _ values: [String], _ absence: LocalizedText) -> [CardFact] {
+        guard !values.isEmpty else { return [CardFact(name, String(localized: absence))] }
         let more = values.count - shown
         return values.prefix(shown).enumerated().map { index, value in
-            CardFact(name, more > 0 && index == shown - 1 ? "\(value), and \(more) more" : value)
+            CardFact(name, more > 0 && index == shown - 1 ? String(localized: "\(value), and \(more) more") : value)
         }
     }
 
-    private var hostState: String {
+    private var hostState: LocalizedText {
         guard host.isServed else { return "none yet: the first program that needs one starts it" }
         switch host.clients?.count {
         case nil: return "serves this session"
         case 0?: return "serves this session, and no other program uses it"
-        case 1?: return "serves this session, and 1 other program uses it"
-        case let count?: return "serves this session, and \(count) other programs use it"
+        case let count?:
+            return .plural(
+                count, one: "serves this session, and 1 other program uses it",
+                other: "serves this session, and \(count) other programs use it")
         }
     }
 

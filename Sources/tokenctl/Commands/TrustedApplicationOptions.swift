@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import Platform
 internal import SecureBytes
 
@@ -20,7 +21,7 @@ struct TrustedApplicationOptions: ParsableArguments {
 
     func validate() throws {
         guard anyApplication || applications.count < 2 || !applications.contains("") else {
-            throw ValidationError("-T '' allows no program: leave the others out")
+            throw ValidationError(localized: "-T '' allows no program: leave the others out")
         }
     }
 
@@ -50,7 +51,7 @@ struct TrustedApplicationOptions: ParsableArguments {
             _ = try host.changeAccess(.allow(nil, []), .silent)
         } catch {
             guard error.code == .notAvailable else { throw error }
-            if !anyApplication { warn("-T", error.reason) }
+            if !anyApplication { warn("-T", error.reasonText) }
             return .none
         }
         guard keychain.unlocking?.hasPassword != false else {
@@ -66,13 +67,13 @@ struct TrustedApplicationOptions: ParsableArguments {
                 programs.append(path)
             } catch {
                 guard error.code == .param else { throw error }
-                warn("-T", error.reason)
+                warn("-T", error.reasonText)
             }
         }
         return programs.isEmpty ? .none : Decisions { [programs] in .allow(programs, $0) }
     }
 
-    private func warn(_ option: String, _ reason: String) {
+    private func warn(_ option: String, _ reason: LocalizedText) {
         Warnings.show("note: \(option) has no effect: \(reason)")
     }
 }

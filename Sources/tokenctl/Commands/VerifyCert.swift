@@ -2,6 +2,7 @@ internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
 internal import FoundationEssentials
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -110,7 +111,7 @@ struct VerifyCert: ParsableCommand {
 
     private struct Verdict: Encodable {
         let isTrusted: Bool
-        var reason: String?
+        var reason: LocalizedText?
         var chain: [Certificate] = []
 
         private enum CodingKeys: String, CodingKey {
@@ -128,21 +129,23 @@ struct VerifyCert: ParsableCommand {
     func validate() throws {
         if let url {
             throw ValidationError(
-                "'\(url)' would be a server, and none is asked: give a file with -c, as 'openssl s_client -showcerts' prints one"
+                localized:
+                    "'\(url)' would be a server, and none is asked: give a file with -c, as 'openssl s_client -showcerts' prints one"
             )
         }
         guard !checks.contains(.ocsp) else {
             throw ValidationError(
-                "no server is asked about revocation: leave out -R ocsp, and give revocation lists with --crl")
+                localized:
+                    "no server is asked about revocation: leave out -R ocsp, and give revocation lists with --crl")
         }
         guard !revocationLists.isEmpty || checks.allSatisfy({ $0 == .offline }) else {
-            throw ValidationError("-R needs revocation lists, and none is fetched: give them with --crl")
+            throw ValidationError(localized: "-R needs revocation lists, and none is fetched: give them with --crl")
         }
         guard !output.json || !(text || verbose) else {
-            throw ValidationError("in JSON the chain is PEM: leave out -t and -v")
+            throw ValidationError(localized: "in JSON the chain is PEM: leave out -t and -v")
         }
         guard !certificates.isEmpty || !roots.isEmpty else {
-            throw ValidationError("give the certificate's file (-c)")
+            throw ValidationError(localized: "give the certificate's file (-c)")
         }
     }
 
@@ -180,8 +183,11 @@ struct VerifyCert: ParsableCommand {
         switch session.reporting(try session.host.judge(request, .silent)) {
         case .trusted(let chain): return Verdict(isTrusted: true, chain: chain)
         case .untrusted(let reason, let depth):
-            let whose = depth == 0 ? "" : ", of number \(depth) above it"
-            return Verdict(isTrusted: false, reason: "the certificate is not trusted: \(reason)\(whose)")
+            return Verdict(
+                isTrusted: false,
+                reason: depth == 0
+                    ? "the certificate is not trusted: \(reason)"
+                    : "the certificate is not trusted: \(reason), of number \(depth) above it")
         }
     }
 
@@ -200,7 +206,7 @@ struct VerifyCert: ParsableCommand {
     }
 
     /// The reason why the certificate is not for this use or name; nil where it is.
-    private func unfitness(of leaf: Certificate) -> String? {
+    private func unfitness(of leaf: Certificate) -> LocalizedText? {
         if leaf.isCA, !acceptsAuthority, !certificates.isEmpty {
             return "the certificate is that of an authority (pass -l to accept it)"
         }

@@ -1,3 +1,4 @@
+internal import Localization
 internal import Platform
 internal import ArgumentParser
 internal import SecureBytes
@@ -38,7 +39,7 @@ struct VirtualCardCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         struct ProfileRow: Row {
-            static let columns = ["PROFILE", "FIRMWARE", "PROTOCOL", "QUIRKS"]
+            static let columns: [LocalizedKey] = ["PROFILE", "FIRMWARE", "PROTOCOL", "QUIRKS"]
             let name: String
             let answerToReset: String
             let applicationLabel: String?
@@ -94,7 +95,7 @@ struct VirtualCardCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
-            guard 0...10_000 ~= delay else { throw ValidationError("--delay takes 0 to 10000 milliseconds") }
+            guard 0...10_000 ~= delay else { throw ValidationError(localized: "--delay takes 0 to 10000 milliseconds") }
         }
 
         func run() throws {

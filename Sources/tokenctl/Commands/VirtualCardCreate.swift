@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
+internal import Localization
 internal import VirtualCard
 
 extension VirtualCardCommand {
@@ -65,14 +66,17 @@ extension VirtualCardCommand {
         @Option(help: ArgumentHelp("Copy the card in this folder.", valueName: "folder"), completion: .directory)
         var from: String?
 
-        @Option(help: "Its serial number. (default: \(VirtualCard.defaultSerialNumber))")
+        @Option(
+            help: ArgumentHelp(
+                String(localized: "Its serial number. (default: \(VirtualCard.defaultSerialNumber))")))
         var serial: UInt32?
 
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
             guard from == nil || (algorithm == nil && key.isEmpty && holder == nil && serial == nil) else {
-                throw ValidationError("a copied card has its own keys, holder and number: leave out those options")
+                throw ValidationError(
+                    localized: "a copied card has its own keys, holder and number: leave out those options")
             }
         }
 

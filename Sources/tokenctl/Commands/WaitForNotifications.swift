@@ -1,3 +1,4 @@
+internal import Localization
 internal import Platform
 internal import HostAPI
 internal import KeychainModel
@@ -36,7 +37,9 @@ struct WaitForNotifications: ParsableCommand {
     private func show(_ line: Line) throws {
         let item = line.itemClass.map { "\($0) \(line.item ?? "")" }
         let location = line.location.map { Directories.own.abbreviated($0) }
-        try Listing.show(line, [line.event, location, item, line.process.map { "process \($0)" }], json: output.json)
+        try Listing.show(
+            line, [line.event, location, item, line.process.map { String(localized: "process \($0)") }],
+            json: output.json)
     }
 
     private static func line(_ event: KeychainEvent) -> Line {

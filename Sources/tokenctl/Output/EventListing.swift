@@ -1,6 +1,7 @@
 internal import Glibc
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 
 /// The events of a host, printed as they happen.
 enum EventListing {

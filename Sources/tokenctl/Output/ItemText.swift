@@ -1,5 +1,6 @@
 internal import CryptokiNames
 internal import KeychainModel
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -32,7 +33,7 @@ enum ItemText {
         /// The data as it is stored, in Base64, where that was asked for.
         var raw: String?
         /// The access control, where it was asked for.
-        var access: String?
+        var access: LocalizedText?
 
         init(_ item: Item, keychain: String, _ uri: PKCS11URI? = nil) {
             self.keychain = keychain

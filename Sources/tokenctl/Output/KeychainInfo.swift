@@ -1,3 +1,4 @@
+internal import Localization
 internal import Platform
 internal import CryptokiNames
 internal import HostAPI
@@ -47,14 +48,14 @@ struct PasswordCost: Encodable {
     /// The cost for people. The memory is 128 bytes times N times r.
     var text: String {
         let (units, isTooMuch) = n.multipliedReportingOverflow(by: UInt64(r))
-        let memory = isTooMuch ? "" : ", \(units >> 13) MiB of memory"
-        return "scrypt N=\(n) r=\(r) p=\(p)\(memory)"
+        let cost = "scrypt N=\(n) r=\(r) p=\(p)"
+        return isTooMuch ? cost : String(localized: "\(cost), \(units >> 13) MiB of memory")
     }
 }
 
 /// A keychain of the search list.
 struct KeychainRow: Row {
-    static let columns = ["KEYCHAIN", "KIND", "STATE", "WHERE"]
+    static let columns: [LocalizedKey] = ["KEYCHAIN", "KIND", "STATE", "WHERE"]
     let name: String
     let kind: String
     /// One word; nil for a token, whose PIN's state costs a command to the card.
@@ -68,9 +69,9 @@ struct KeychainRow: Row {
     /// The reason why the keychain cannot be searched.
     var reason: String?
     var cells: [String] {
-        let states = [state, isReadOnly == true ? "read-only" : nil].compactMap { $0 }
+        let states = [state, isReadOnly == true ? "read-only" : nil].compactMap { $0 }.map(Word.shown)
         return [
-            name, kind + (module.map { " (\($0))" } ?? ""), states.joined(separator: ", "),
+            name, Word.shown(kind) + (module.map { " (\($0))" } ?? ""), states.joined(separator: ", "),
             Directories.own.abbreviated(location),
         ]
     }

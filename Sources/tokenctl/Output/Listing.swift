@@ -23,16 +23,18 @@ enum Listing {
     static func show<R: Row>(_ rows: [R], json: Bool) throws {
         guard !json else { return try showJSON(rows) }
         guard !rows.isEmpty else { return }
-        var lines = [R.columns] + rows.map { $0.cells.map(DisplayText.line) }
+        var lines = [R.columns.map(Word.shown)] + rows.map { $0.cells.map(DisplayText.line) }
         let shown = lines[0].indices.filter { column in
-            !R.optionalColumns.contains(lines[0][column]) || lines.dropFirst().contains { !$0[column].isEmpty }
+            !R.optionalColumns.contains(R.columns[column]) || lines.dropFirst().contains { !$0[column].isEmpty }
         }
+        let columns = shown.map { R.columns[$0] }
         lines = lines.map { line in shown.map { line[$0] } }
         var widths = lines[0].indices.map { column in lines.map { TextWidth.columns(of: $0[column]) }.max() ?? 0 }
         if let room = Terminal.width {
             widths = TextWidth.fitting(
-                widths, into: room - gap.count * (widths.count - 1), headings: lines[0].map(\.count),
-                whole: Set(lines[0].indices.filter { R.wholeColumns.contains(lines[0][$0]) }))
+                widths, into: room - gap.count * (widths.count - 1),
+                headings: lines[0].map { TextWidth.columns(of: $0) },
+                whole: Set(lines[0].indices.filter { R.wholeColumns.contains(columns[$0]) }))
             lines = lines.map { zip($0, widths).map { TextWidth.cut($0, to: $1) } }
         }
         StandardOutput.line(after: line(lines[0], widths))
@@ -44,13 +46,14 @@ enum Listing {
 
     /// Prints a card's facts, a line each, or several on a terminal that is too narrow for one.
     static func show(_ facts: [CardFact]) {
-        let width = facts.map(\.name.count).max() ?? 0
+        let names = facts.map { Word.shown($0.name) }
+        let width = names.map { TextWidth.columns(of: $0) }.max() ?? 0
         let margin = String(repeating: " ", count: width + 1) + gap
-        for fact in facts {
-            let padding = String(repeating: " ", count: width - fact.name.count)
+        for (fact, name) in zip(facts, names) {
+            let padding = String(repeating: " ", count: width - TextWidth.columns(of: name))
             let value = DisplayText.line(fact.value)
             let lines = Terminal.width.map { TextWidth.wrapped(value, to: $0 - margin.count) } ?? [value]
-            StandardOutput.line("\(padding)\(gap)\(lines[0])", after: fact.name + ":")
+            StandardOutput.line("\(padding)\(gap)\(lines[0])", after: name + ":")
             for line in lines.dropFirst() { StandardOutput.line(margin + line) }
         }
     }

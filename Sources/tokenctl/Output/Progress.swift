@@ -1,3 +1,5 @@
+internal import Localization
+
 /// Shows on a terminal, after a second, how far work has come, in a line that is removed when the work is done.
 struct Progress: ~Copyable {
     private static let firstShown: Duration = .seconds(1)
@@ -18,8 +20,8 @@ struct Progress: ~Copyable {
     /// - Parameter total: nil where it is not known.
     static func reading(_ name: String, of total: Int64?) -> Progress {
         Progress { done in
-            guard let total, total > 0 else { return "reading \(name): \(done >> 20) MiB" }
-            return "reading \(name): \(min(99, done * 100 / total)) % of \(total >> 20) MiB"
+            guard let total, total > 0 else { return String(localized: "reading \(name): \(done >> 20) MiB") }
+            return String(localized: "reading \(name): \(min(99, done * 100 / total)) % of \(total >> 20) MiB")
         }
     }
 

@@ -1,6 +1,7 @@
 internal import KeychainModel
 internal import FoundationEssentials
 internal import Glibc
+internal import Localization
 internal import Platform
 internal import SecureBytes
 internal import Synchronization
@@ -83,6 +84,8 @@ enum StandardOutput {
     /// - Parameters:
     ///   - heading: the text before it, in bold on a terminal.
     ///   - isIndented: whether the line begins with a tab, as some lines of macOS's `security` do.
+    static func line(localized text: LocalizedText) { line(String(localized: text)) }
+
     static func line(_ text: String = "", after heading: String = "", isIndented: Bool = false) {
         print((isIndented ? "\t" : "") + Terminal.emphasized(DisplayText.line(heading)) + DisplayText.line(text))
     }
@@ -144,6 +147,8 @@ enum StandardError {
     /// The stream for a program that shows something itself.
     static let stream = ChildProgram.Stream.descriptor(STDERR_FILENO)
 
+    static func line(localized text: LocalizedText) { line(String(localized: text)) }
+
     static func line(_ text: String) { put(DisplayText.line(text) + "\n") }
 
     /// Writes a line in place of the last one that was written so.
@@ -178,7 +183,7 @@ struct WriteError: Error, CustomStringConvertible {
     /// Whether the reader has closed the pipe, as `| head` does, which is not reported.
     var isClosedPipe: Bool { cause.number == EPIPE }
 
-    var description: String { "cannot write the output: \(cause.reason)" }
+    var description: String { String(localized: "cannot write the output: \(cause.reason)") }
 }
 
 enum Clock {

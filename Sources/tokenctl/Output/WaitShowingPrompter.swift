@@ -1,4 +1,5 @@
 internal import HostAPI
+internal import Localization
 
 /// Shows on the command's terminal that a card is waited for, in a line that is removed when the wait is over. Another prompter asks.
 struct WaitShowingPrompter: ForwardingPrompter {
@@ -10,7 +11,8 @@ struct WaitShowingPrompter: ForwardingPrompter {
 
     func showWait(forCardIn reader: String) -> (@Sendable () -> Void)? {
         guard StandardError.isInteractive, Warnings.areWanted else { return nil }
-        StandardError.replaceLine("waiting for the card in '\(reader)', which another program may be using")
+        StandardError.replaceLine(
+            String(localized: "waiting for the card in '\(reader)', which another program may be using"))
         return { StandardError.replaceLine("") }
     }
 }

@@ -1,15 +1,16 @@
 internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 internal import SystemCrypto
 
 extension CommandKeychains {
     /// Throws for URIs that name objects where no object was found.
-    func require(_ isFound: Bool, namedBy uris: [PKCS11URI], as noun: String = "object") throws(KeychainError) {
+    func require(_ isFound: Bool, namedBy uris: [PKCS11URI], as noun: LocalizedText = "object") throws(KeychainError) {
         guard !isFound, let uri = uris.first(where: \.namesObject) else { return }
         let session = try limited(to: [uri])
         let names = try (session.foundFiles().found + session.foundTokens().found).map(\.name)
-        let places = names.map { "'\($0)'" }.joined(separator: " and ")
+        let places = LocalizedText.list(names.map { "'\($0)'" })
         throw KeychainError(
             .itemNotFound, "no \(noun) on \(places) matches '\(uri.objectPart)'",
             remedy: "'tokenctl find-key --uri' and 'tokenctl find-certificate -a --uri' list what there is")
@@ -23,7 +24,7 @@ extension CommandKeychains {
     ///   - noun: the noun for the key in an error.
     ///   - isPublic: whether only the public half is needed.
     func key(
-        namedBy uri: PKCS11URI, as noun: String = "private key", isPublic: Bool = false
+        namedBy uri: PKCS11URI, as noun: LocalizedText = "private key", isPublic: Bool = false
     ) throws -> KeyDescription {
         let session = try limited(to: [uri])
         let found = try session.keyOfObject(uri) ?? keys(namedBy: uri, in: session)
@@ -36,7 +37,7 @@ extension CommandKeychains {
         let keys = found.map(\.key)
         guard isPublic ? keys.haveOnePublicHalf : keys.areOne else {
             let choices = choices(found).map { "'\($0)'" }.joined(separator: ", ")
-            throw CommandError("'\(uri)' names more than one key", choices, advice: "choose one of them")
+            throw CommandError("'\(uri)' names more than one key", "\(choices)", advice: "choose one of them")
         }
         return first.key
     }

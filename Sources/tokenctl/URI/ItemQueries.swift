@@ -1,6 +1,7 @@
 internal import CryptokiNames
 internal import ItemDictionaries
 internal import KeychainModel
+internal import Localization
 
 /// The arguments of `item` and `explain`: keys and values of SecItem, and URIs of the items that are meant.
 struct ItemQueries {

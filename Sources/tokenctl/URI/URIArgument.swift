@@ -2,6 +2,7 @@ internal import CryptokiNames
 internal import Glibc
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 
 extension PKCS11URI {
     /// The argument as a URI; nil for an argument that is none.

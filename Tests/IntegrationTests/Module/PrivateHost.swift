@@ -2,6 +2,7 @@ import Foundation
 import HostAPI
 import HostConnection
 import KeychainModel
+import Localization
 import SecureBytes
 import TestSupport
 

@@ -1,6 +1,7 @@
 import HostAPI
 import HostConnection
 import KeychainModel
+import Localization
 import SecureBytes
 import Synchronization
 import TestSupport

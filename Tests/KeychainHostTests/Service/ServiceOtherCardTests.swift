@@ -1,5 +1,6 @@
 import HostAPI
 import KeychainModel
+import Localization
 import SecureBytes
 import SystemCrypto
 import TestSupport

@@ -3,6 +3,7 @@ import Glibc
 import HostAPI
 import HostConnection
 import KeychainModel
+import Localization
 import Platform
 import SecureBytes
 import Synchronization

@@ -2,6 +2,7 @@ import Glibc
 import HostAPI
 import HostConnection
 import KeychainModel
+import Localization
 import PIVDriver
 import PKCS11Bridge
 import Platform
@@ -66,7 +67,7 @@ enum ServiceRoute: String, Sendable, CaseIterable {
     static func serve(_ host: Host) throws(KeychainError) -> Int32 {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else {
-            throw KeychainError(.internal, SystemError().reason)
+            throw KeychainError(.internal, "\(SystemError().reason)")
         }
         let served = FrameSocket(ends[1])
         let make = ClientMaker(module: { _, _, _ in Cryptoki(host) }, service: { _, _ in host })

@@ -1,5 +1,6 @@
 import HostAPI
 import KeychainModel
+import Localization
 import PIVDriver
 import SecureBytes
 import Synchronization
@@ -104,7 +105,7 @@ struct Desk {
     var token: TokenKeychain { TokenKeychain(slot) }
 
     func key(_ name: String) throws -> any KeychainKey {
-        guard let key = try token.keys(.name(name)).first else { throw KeychainError(.itemNotFound, name) }
+        guard let key = try token.keys(.name(name)).first else { throw KeychainError(.itemNotFound, "\(name)") }
         return key
     }
 

@@ -1,4 +1,5 @@
 import HostAPI
+import Localization
 import PKCS11Driver
 import Platform
 import SecureBytes
