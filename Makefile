@@ -43,11 +43,14 @@ release = swift build -c release --disable-local-rpath -Xcc '-DTOKENKIT_HOST="$(
 # The time of a file that names the day of its making.
 date = $(if $(SOURCE_DATE_EPOCH),--date=@$(SOURCE_DATE_EPOCH),--reference=CHANGELOG.md)
 install = PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' MODULEDIR='$(MODULEDIR)' DESTDIR='$(DESTDIR)' Scripts/install
+# A language is a file of translations.
+languages := $(patsubst po/%.po,%,$(wildcard po/*.po))
 sources := Package.swift $(shell find Sources -name '*.swift' -o -name '*.[ch]')
 
 .PHONY: all demo test install uninstall packages tarball test-packages bench lint format reference sanitize sanitize-address sanitize-thread sanitize-quick endure fuzz clean
 
-all: .build/install/tokenctl .build/install/tokenkitd .build/install/libtokenkit-keychain.so.1 .build/install/libtokenkit-pkcs11.so
+all: .build/install/tokenctl .build/install/tokenkitd .build/install/libtokenkit-keychain.so.1 .build/install/libtokenkit-pkcs11.so \
+    $(languages:%=.build/install/locale/%.mo)
 
 .build/static/libstdc++.a:
 	mkdir -p $(@D)
@@ -107,6 +110,11 @@ test-packages:
 	Scripts/static-library .build/release/libtokenkit-keychain-static.a $(@D)/libtokenkit-keychain.a
 	cp --remove-destination .build/release/libtokenkit-keychain.so $@
 	$(STRIP) --strip-unneeded $@
+
+.build/install/locale/%.mo: po/%.po
+	$(PREREQUISITES) build
+	mkdir -p $(@D)
+	msgfmt --check --output-file=$@ $<
 
 .build/install/tokenkitd: $(sources) | .build/static/libstdc++.a
 	$(PREREQUISITES) build
