@@ -3,6 +3,7 @@ internal import Glibc
 internal import HostAPI
 internal import HostServer
 internal import KeychainHost
+internal import Localization
 internal import PKCS11Bridge
 internal import Platform
 internal import Prompters
@@ -27,7 +28,7 @@ struct ModuleClient {
         machine = agent.map { agent in
             AskingMachine(
                 { agent.machine(connectedTo: peer.process) },
-                otherwiseNamed: "the other end of '\(Executable.commandLine(of: peer.process))'")
+                otherwiseNamed: String(localized: "the other end of '\(Executable.commandLine(of: peer.process))'"))
         }
     }
 

@@ -40,5 +40,5 @@ public struct HostStatus: Sendable, Equatable {
     }
 
     /// The version of this package.
-    package static let currentVersion = "0.1.0"
+    package static let currentVersion = "0.2.0"
 }
