@@ -96,6 +96,7 @@ struct CommandLineInterpreter {
     }
 
     private static func showHelp(_ text: String) -> Int32 {
+        if Pager.show(text) { return 0 }
         StandardOutput.lines(text)
         do { try StandardOutput.finish() } catch { return report(error) }
         return 0

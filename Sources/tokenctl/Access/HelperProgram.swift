@@ -36,6 +36,28 @@ struct HelperProgram {
         return (HelperProgram.status(of: process, 0) ?? 0, bytes)
     }
 
+    func isNamed(_ other: String) -> Bool { path.split(separator: "/").last.map { $0 == other } ?? false }
+
+    /// Runs the program on standard output, and waits for its end.
+    ///
+    /// - Returns: false where it cannot be started.
+    func show(_ text: String, _ arguments: [String]) -> Bool {
+        guard let input = try? Pipe(),
+            let process = try? start(
+                arguments, [.descriptor(input.reading), .descriptor(STDOUT_FILENO), StandardError.stream])
+        else { return false }
+        // An interruption is for the program, which this one outlives.
+        let former = signal(SIGINT, SIG_IGN)
+        defer { signal(SIGINT, former) }
+        input.closeReading()
+        // A person may leave before the end.
+        try? Descriptor.write(text + "\n", to: input.writing)
+        input.closeWriting()
+        let status = HelperProgram.status(of: process, 0)
+        // As shells tell of a program that is not there, or cannot run.
+        return status != 126 && status != 127
+    }
+
     /// Starts the program in a session of its own, sends it a secret, and leaves it running.
     ///
     /// - Parameter start: the time within which the program ends where it cannot do its work.

@@ -12,11 +12,16 @@ enum Terminal {
     static var isInteractive: Bool { isatty(STDOUT_FILENO) == 1 }
 
     /// The number of the terminal's columns; nil where output is no terminal, or the terminal does not tell.
-    static var width: Int? {
+    static var width: Int? { size(\.ws_col) }
+
+    /// The number of its rows.
+    static var height: Int? { size(\.ws_row) }
+
+    private static func size(_ part: KeyPath<winsize, UInt16>) -> Int? {
         guard isInteractive else { return nil }
         var size = winsize()
-        guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-        return Int(size.ws_col)
+        guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size[keyPath: part] > 0 else { return nil }
+        return Int(size[keyPath: part])
     }
 
     /// `text` in bold on a terminal that knows bold, unless `NO_COLOR` is set and not empty, as no-color.org has it.

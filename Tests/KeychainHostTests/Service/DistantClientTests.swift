@@ -2,6 +2,7 @@ import Glibc
 import HostAPI
 import HostConnection
 import KeychainModel
+import Localization
 import PKCS11Bridge
 import Platform
 import SecureBytes
