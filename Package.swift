@@ -86,10 +86,11 @@ let package = Package(
         // The names of tokens, slots, objects and return values in PKCS #11, for those who show tokens and those who name them.
         .target(name: "CryptokiNames", dependencies: ["SecureBytes"], swiftSettings: strict),
         .target(
-            name: "TokenKit", dependencies: ["SecureBytes", "SystemCrypto", "CPCSC", "CryptokiNames", "Platform"],
+            name: "TokenKit",
+            dependencies: ["Localization", "SecureBytes", "SystemCrypto", "CPCSC", "CryptokiNames", "Platform"],
             swiftSettings: strict),
         .target(
-            name: "PIVDriver", dependencies: ["SecureBytes", "TokenKit", "SystemCrypto", "CZlib"],
+            name: "PIVDriver", dependencies: ["Localization", "SecureBytes", "TokenKit", "SystemCrypto", "CZlib"],
             swiftSettings: strict),
         .target(name: "PKCS11Mechanisms", dependencies: ["CCryptoki", "SystemCrypto"], swiftSettings: strict),
         .target(

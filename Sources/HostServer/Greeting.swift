@@ -2,6 +2,7 @@ package import HostAPI
 internal import KeychainBridge
 internal import KeychainHost
 package import KeychainModel
+internal import Localization
 package import PKCS11Bridge
 internal import SecureBytes
 package import Wire
@@ -52,10 +53,12 @@ package struct ClientMaker: Sendable {
     }
 
     private func responder(for hello: ServiceHello, _ peer: Peer) -> any Responder {
+        let language = Language(environment: hello.environment)
         do throws(Refusal) {
-            return ServiceResponder(service: try service(hello, peer), abilities: hello.abilities)
+            return ServiceResponder(
+                service: try service(hello, peer), abilities: hello.abilities, language: language)
         } catch {
-            return RefusingResponder(reason: error)
+            return RefusingResponder(reason: error, language: language)
         }
     }
 }

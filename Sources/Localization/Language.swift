@@ -30,6 +30,18 @@ public struct Language: Sendable {
         self.init(Language.catalogue(folder, Language.names(variable)))
     }
 
+    /// The language that the variables of another process choose.
+    ///
+    /// - Parameter environment: its variables, each as `NAME=value`; other bytes are passed over.
+    public init(environment: [[UInt8]]) {
+        self.init { name in
+            let start = Array("\(name)=".utf8)
+            return environment.first { $0.starts(with: start) }.flatMap { variable in
+                String(validating: variable.dropFirst(start.count), as: UTF8.self)
+            }
+        }
+    }
+
     private static func catalogue(_ folder: String?, _ names: [String]) -> Catalogue? {
         guard let folder else { return nil }
         for name in names {

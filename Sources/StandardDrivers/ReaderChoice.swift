@@ -64,7 +64,7 @@ package final class ReaderChoice: Sendable {
         do throws(TokenError) {
             return uri.matches(PKCS11URI.Place(try slot.identity(), in: slot))
         } catch {
-            if error.code == .card(.inUse) { throw CardError(.inUse, error.reason) }
+            if error.code == .card(.inUse) { throw CardError(.inUse, error.reasonText) }
             return false
         }
     }

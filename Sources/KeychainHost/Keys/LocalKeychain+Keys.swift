@@ -13,7 +13,10 @@ extension LocalKeychain {
         _ reference: PersistentReference, encrypted: Bool = true,
         authentication: AuthenticationContext = AuthenticationContext()
     ) throws(KeychainError) -> PrivateKey {
-        guard let encoded = try secret(of: reference, use: "export a key", authentication: authentication) else {
+        guard
+            let encoded = try secret(
+                of: reference, use: String(localized: "export a key"), authentication: authentication)
+        else {
             throw KeychainError(.dataNotAvailable, "the key was stored without its private half")
         }
         if !encrypted { try checkLeavesPlain(reference) }

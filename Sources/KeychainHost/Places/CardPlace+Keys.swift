@@ -66,9 +66,11 @@ extension CardPlace {
         }
         func performAsking() throws(KeychainError) -> Secret {
             let insertion = try inTurn { state throws(KeychainError) in try connection(of: key.generation, &state) }
-            let wait = touch == .expected ? " (then touch the card)" : ""
+            let purpose: LocalizedText =
+                touch == .expected
+                ? "\(use) with key \(operation.key) (then touch the card)" : "\(use) with key \(operation.key)"
             var question = PINQuestion(
-                .pin, use: "\(use) with key \(operation.key)\(wait)", slot: slot, insertion: insertion,
+                .pin, use: String(localized: purpose), slot: slot, insertion: insertion,
                 authentication: authentication)
             let result = try question.present { (pin, lastTry) throws(TokenError) in
                 let notice = pin.origin == .typed ? nil : notice

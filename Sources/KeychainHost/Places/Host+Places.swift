@@ -74,9 +74,10 @@ extension Host {
         try visit(place: place, context) { (place, ticket, authentication) throws(KeychainError) in
             try journal.noting(.logIn, nil, of: place.place.name) { () throws(KeychainError) in
                 if isForOneUse {
-                    try place.logInForOneUse(use: context.purpose ?? "use the key once", authentication)
+                    try place.logInForOneUse(
+                        use: context.purpose ?? String(localized: "use the key once"), authentication)
                 } else {
-                    try place.logIn(use: context.purpose ?? "log in", authentication)
+                    try place.logIn(use: context.purpose ?? String(localized: "log in"), authentication)
                 }
             }
         }
@@ -126,7 +127,8 @@ extension Host: InProcessHost {
             return try journal.noting(.use, symmetric.label, of: symmetric.keychainName) { () throws(KeychainError) in
                 SharedSecret(
                     try symmetric.material(
-                        for: use, use: context.purpose ?? "use the key", authentication: authentication))
+                        for: use, use: context.purpose ?? String(localized: "use the key"),
+                        authentication: authentication))
             }
         }
         return bytes.secret.clone()

@@ -138,7 +138,8 @@ extension SearchList {
             let members = try writableMembers(resolved)
             if changes.secret != nil {
                 for member in members where try !member.items(matching: resolved).found.isEmpty {
-                    try member.unlock(use: "change a \(query.itemClass.noun)", authentication: authentication)
+                    try member.unlock(
+                        use: String(localized: "change a \(query.itemClass.noun)"), authentication: authentication)
                 }
             }
             var parts: [(any Keychain, KeychainStep)] = []

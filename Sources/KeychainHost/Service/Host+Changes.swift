@@ -17,7 +17,7 @@ extension KeychainSession {
             try checkEntitled(attributes)
             let keychain = try keychain(identifier)
             try keychain.checkWritable()
-            let use = purpose ?? "store \(ItemClass.key.anyNoun)"
+            let use = purpose ?? String(localized: "store \(ItemClass.key.anyNoun)")
             return try plan(copy(of: item(reference), attributes, use: use), to: keychain, purpose: purpose)
         case .update(let query, let attributes, let secret):
             try checkEntitled(attributes)
@@ -32,7 +32,8 @@ extension KeychainSession {
         let item = item.defaulting(to: accessGroups.standard)
         try keychain.checkWritable()
         if item.isSealed {
-            try keychain.unlock(use: purpose ?? "store \(item.itemClass.anyNoun)", authentication: authentication)
+            try keychain.unlock(
+                use: purpose ?? String(localized: "store \(item.itemClass.anyNoun)"), authentication: authentication)
         }
         return .one(.add(item, to: keychain))
     }

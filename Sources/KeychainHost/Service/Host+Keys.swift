@@ -25,7 +25,7 @@ extension Host {
         case .use(let key):
             try use(.item(key), context) { key, purpose, authentication throws(KeychainError) in
                 guard case .pair(let key) = key else { return }
-                try key.askAhead(use: purpose ?? "use a key", authentication: authentication)
+                try key.askAhead(use: purpose ?? String(localized: "use a key"), authentication: authentication)
             }
         case .change(let keychain):
             try visit(context, onToken: !keychain.isLocal) { visit throws(KeychainError) in

@@ -129,7 +129,7 @@ public final class Host: KeychainService {
         let ticket: RequestTicket
         let purpose: String?
 
-        func use(_ standard: String) -> String { purpose ?? standard }
+        func use(_ standard: LocalizedText) -> String { purpose ?? String(localized: standard) }
     }
 
     /// Answers a request. Where it waits for a card, its client is told.

@@ -72,7 +72,7 @@ extension KeychainSession {
         _ = try ItemClass.identity.checked(attributes, for: .add)
         let keychain = try keychain(addition.keychain)
         try keychain.checkWritable()
-        let use = purpose ?? "store \(ItemClass.identity.anyNoun)"
+        let use = purpose ?? String(localized: "store \(ItemClass.identity.anyNoun)")
         let certificate = try KeychainError.mapping { () throws(CryptoError) in
             try Certificate(der: addition.certificate)
         }

@@ -59,7 +59,8 @@ extension KeychainSession {
             : try list.items(matching: query, for: client).found
         for member in list.members where !member.isReadOnly {
             guard items.contains(where: { member.isIdentified(by: $0.keychain) }) else { continue }
-            try member.unlock(use: "change a \(query.itemClass.noun)", authentication: authentication)
+            try member.unlock(
+                use: String(localized: "change a \(query.itemClass.noun)"), authentication: authentication)
         }
     }
 }

@@ -190,7 +190,7 @@ struct PINQuestion {
 
     /// The error of a wrong answer that ends the questions, with the card that refused it.
     private func wrong(_ error: TokenError) -> KeychainError {
-        let reason: String
+        let reason: LocalizedText
         switch error.code {
         case .pinIncorrect: reason = "wrong \(kind.name) for '\(subject)'\(PINKind.remark(triesLeft: error.triesLeft))"
         case .pinKnownIncorrect: reason = "'\(subject)' refused this \(kind.name) before, so it was not sent again"
@@ -200,7 +200,7 @@ struct PINQuestion {
     }
 
     private func blocked(_ rules: PINRules) -> TokenError {
-        let advice =
+        let advice: LocalizedText =
             switch kind {
             case .pin where !rules.isManagedHere: "unblock it with the token's own tool"
             case .pin where isUnblockingKeyBlocked: "and so is the PUK; \(PINKind.adviceToReset)"

@@ -6,7 +6,8 @@ extension KeychainError {
     /// A card's failure in the keychain's terms (keychain semantics 1.12).
     init(_ error: TokenError) {
         self.init(
-            KeychainError.code(for: error.code), "\(error)", triesLeft: error.triesLeft,
+            KeychainError.code(for: error.code), error.status.map { "\(error.reasonText) (\($0))" } ?? error.reasonText,
+            triesLeft: error.triesLeft,
             failure: TokenFailure(error.code))
     }
 

@@ -52,7 +52,8 @@ extension TokenKeychain {
             }
         }
         var question = PINQuestion(
-            .pin, use: "administer it", slot: slot, insertion: insertion, authentication: authentication,
+            .pin, use: String(localized: "administer it"), slot: slot, insertion: insertion,
+            authentication: authentication,
             allowsPINPad: false)
         return try question.present { (pin, lastTry) throws(TokenError) in
             try body(TokenAdministrator(.init(key, isKept: isKept), PIN(pin.secret.clone()), lastTry))
@@ -70,7 +71,9 @@ extension TokenKeychain {
         for _ in 0..<PromptRequest.mostQuestions {
             let request = PromptRequest(
                 .managementKey, subject: name,
-                use: status.isDefault == nil ? "administer it (nothing for the factory's)" : "administer it",
+                use: String(
+                    localized: status.isDefault == nil
+                        ? "administer it (nothing for the factory's)" : "administer it"),
                 failure: failure.map { String(localized: $0) })
             guard authentication.prompter.canAsk else { throw .cannotAsk(request, by: authentication.prompter) }
             let answer = try authentication.prompter.ask(request)

@@ -46,7 +46,7 @@ extension TokenKeychain {
 
     /// Asks for the PIN or unblocking key and a new one, and changes it.
     func change(_ kind: PINKind, authentication: AuthenticationContext) throws(KeychainError) {
-        try set(kind, presenting: kind, use: "change it", authentication) {
+        try set(kind, presenting: kind, use: String(localized: "change it"), authentication) {
             (old, new, lastTry, insertion) throws(TokenError) in
             try slot.change(kind, from: old, to: new, lastTry: lastTry, at: insertion)
         }
@@ -54,7 +54,7 @@ extension TokenKeychain {
 
     /// Asks for the unblocking key and a new PIN, and sets it.
     func unblock(authentication: AuthenticationContext) throws(KeychainError) {
-        try set(.pin, presenting: .unblockingKey, use: "unblock the PIN", authentication) {
+        try set(.pin, presenting: .unblockingKey, use: String(localized: "unblock the PIN"), authentication) {
             (unblockingKey, new, lastTry, insertion) throws(TokenError) in
             try slot.unblock(with: unblockingKey, newPIN: new, lastTry: lastTry, at: insertion)
         }
@@ -68,7 +68,8 @@ extension TokenKeychain {
             try slot.checkFormat(of: new, as: .pin, at: insertion)
         }
         var question = PINQuestion(
-            .unblockingKey, use: "set a new PIN", slot: slot, insertion: insertion, authentication: authentication,
+            .unblockingKey, use: String(localized: "set a new PIN"), slot: slot, insertion: insertion,
+            authentication: authentication,
             allowsPINPad: false)
         try question.present { (unblockingKey, lastTry) throws(TokenError) in
             try slot.unblock(with: unblockingKey, newPIN: new, lastTry: lastTry, at: insertion)

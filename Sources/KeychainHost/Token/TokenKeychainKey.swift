@@ -162,9 +162,11 @@ extension TokenKeychainKey {
     }
 
     private func question(_ use: String, _ authentication: AuthenticationContext) -> PINQuestion {
-        let wait = key.touchPolicy.mayWait ? " (then touch the card)" : ""
+        let purpose: LocalizedText =
+            key.touchPolicy.mayWait
+            ? "\(use) with key \(object.id) (then touch the card)" : "\(use) with key \(object.id)"
         return PINQuestion(
-            .pin, use: "\(use) with key \(object.id)\(wait)", slot: slot, insertion: insertion,
+            .pin, use: String(localized: purpose), slot: slot, insertion: insertion,
             authentication: authentication)
     }
 

@@ -1,6 +1,7 @@
 internal import HostAPI
 internal import KeychainStore
 public import KeychainModel
+internal import Localization
 internal import SecureBytes
 
 // Secrets of items with an access control. Keychain semantics 3.2.
@@ -16,7 +17,8 @@ extension LocalKeychain {
         guard try AccessControl(of: item.attributes)?.wantsApplicationPassword == true, let shared = item.secret else {
             return item
         }
-        let request = PromptRequest(.newPassword, subject: item.attributes[.label]?.string ?? "the new item")
+        let request = PromptRequest(
+            .newPassword, subject: item.attributes[.label]?.string ?? String(localized: "the new item"))
         let password = try authentication.applicationPassword(request)
         let sealed = try ApplicationSeal.seal(
             shared.secret, password: password, keychain: try wrappedKey().keychain, cost: cost)
@@ -50,7 +52,7 @@ extension LocalKeychain {
         let subject = item.label ?? "\(item.itemClass.noun)"
         switch old {
         case .some(let old):
-            let request = PromptRequest(.password, subject: subject, use: "change it")
+            let request = PromptRequest(.password, subject: subject, use: String(localized: "change it"))
             return try replace(old, by: secret, request, authentication)
         case .none:
             let password = try authentication.applicationPassword(PromptRequest(.newPassword, subject: subject))

@@ -59,7 +59,7 @@ extension LocalKeychain {
             sealing: secret, of: current.keychain, for: key, reference: key.reference(on: identity),
             label: identity.label, proof: try token.proofKey(of: key), insteadOfUseless: another)
         let opened = try binding.open(
-            with: key, of: current.keychain, use: "bind the keychain '\(self.name)' to it",
+            with: key, of: current.keychain, use: String(localized: "bind the keychain '\(self.name)' to it"),
             authentication: authentication)
         guard current.isFor(opened) else {
             throw KeychainError(.dataNotAvailable, "the card's key does not open the keychain")
@@ -129,8 +129,10 @@ extension LocalKeychain {
         _ binding: CardBinding, with key: TokenKeychainKey, on token: TokenKeychain, use: String, afresh: Bool,
         _ authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
-        let own = "unlock the keychain '\(name)'"
-        let use = use == LocalKeychain.plainUnlock ? own : "\(own) and \(use)"
+        let own: LocalizedText = "unlock the keychain '\(name)'"
+        let purpose: LocalizedText =
+            use == String(localized: LocalKeychain.plainUnlock) ? own : "\(own) and \(use)"
+        let use = String(localized: purpose)
         if afresh { try token.verifyPIN(at: key.insertion, use: use, authentication: authentication) }
         let current = try wrappedKey()
         do throws(KeychainError) {

@@ -35,7 +35,7 @@ extension LocalKeychain {
     }
 
     /// The purpose of unlocking for its own sake, in words that complete "password to …".
-    static let plainUnlock = "unlock it"
+    static let plainUnlock: LocalizedText = "unlock it"
 
     /// Forgets the key. Does nothing for a locked keychain.
     public func lock() {

@@ -95,7 +95,7 @@ public struct Missing: Sendable, Hashable {
 extension Missing {
     /// The gap that all cards leave.
     package static func allCards(_ error: KeychainError) -> Missing {
-        Missing(.unreadableKeychain, in: .allCards, of: "smart cards", error)
+        Missing(.unreadableKeychain, in: .allCards, of: String(localized: "smart cards"), error)
     }
 
     /// The gap that an error in an open keychain file leaves.

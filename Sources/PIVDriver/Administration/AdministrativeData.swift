@@ -73,7 +73,7 @@ package struct KeptManagementKey: ~Copyable {
                     .unsupported,
                     "the card's Printed Information is in use, so that it cannot keep the management key")
             }
-            throw PIVFormat.malformed("protected management key", error.description)
+            throw PIVFormat.malformed("protected management key", "\(error)")
         }
         self.init(key: key, next: next)
     }

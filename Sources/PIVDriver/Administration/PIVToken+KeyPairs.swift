@@ -108,7 +108,7 @@ extension PIVToken {
     }
 
     private func refusal(
-        _ status: StatusWord, _ what: String, _ algorithm: PIVAlgorithm, _ policies: KeyPolicies
+        _ status: StatusWord, _ what: LocalizedText, _ algorithm: PIVAlgorithm, _ policies: KeyPolicies
     ) -> TokenError {
         switch status {
         case .incorrectData where policies != KeyPolicies():

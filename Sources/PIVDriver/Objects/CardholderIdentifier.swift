@@ -60,7 +60,7 @@ package struct CardholderIdentifier: Hashable, Sendable {
     ) throws(TokenError) -> [UInt8]? {
         guard let value = fields[tag], !value.isEmpty else { return nil }
         guard value.count == count else {
-            throw PIVFormat.malformed("CHUID", TLVError(.wrongLength, tag: tag).description)
+            throw PIVFormat.malformed("CHUID", "\(TLVError(.wrongLength, tag: tag))")
         }
         return value.allSatisfy { $0 == 0 } ? nil : value
     }

@@ -27,7 +27,7 @@ package struct DiscoveryObject: Hashable, Sendable {
             return try reader.fields()
         }
         guard let value = fields[0x5F2F], value.count == 2 else {
-            throw PIVFormat.malformed("Discovery Object", TLVError(.wrongLength, tag: 0x5F2F).description)
+            throw PIVFormat.malformed("Discovery Object", "\(TLVError(.wrongLength, tag: 0x5F2F))")
         }
         policy = Policy(rawValue: value[0])
         prefersGlobalPIN = policy.contains(.globalPIN) && value[1] == 0x20

@@ -70,5 +70,5 @@ package struct FASCN: Hashable, Sendable, CustomStringConvertible {
             }
     }
 
-    private static func malformed(_ why: String) -> TokenError { PIVFormat.malformed("FASC-N", why) }
+    private static func malformed(_ why: LocalizedText) -> TokenError { PIVFormat.malformed("FASC-N", why) }
 }

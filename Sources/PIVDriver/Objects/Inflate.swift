@@ -39,7 +39,7 @@ package enum Inflate {
     /// The largest window, with detection of the format by its header (zlib's manual, inflateInit2).
     private static let automaticHeader: Int32 = 15 + 32
 
-    private static func failure(_ why: String) -> TokenError {
+    private static func failure(_ why: LocalizedText) -> TokenError {
         PIVFormat.malformed("compressed certificate", why)
     }
 }

@@ -40,7 +40,7 @@ extension PIVContainer {
                 TokenFact("SHA-256", Hex.encode(try certificate.fingerprint(.sha256))),
             ]
         } catch {
-            throw PIVFormat.malformed(title, error.description)
+            throw PIVFormat.malformed(title, "\(error)")
         }
     }
 }

@@ -7,10 +7,10 @@ package enum PIVFormat {
     static func parsing<Value>(
         _ object: String, _ body: () throws(TLVError) -> Value
     ) throws(TokenError) -> Value {
-        do { return try body() } catch { throw malformed(object, error.description) }
+        do { return try body() } catch { throw malformed(object, "\(error)") }
     }
 
-    static func malformed(_ object: String, _ why: String) -> TokenError {
+    static func malformed(_ object: String, _ why: LocalizedText) -> TokenError {
         TokenError(.malformed, "the card's \(object) is malformed: \(why)")
     }
 

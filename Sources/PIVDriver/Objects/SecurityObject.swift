@@ -23,7 +23,7 @@ package struct SecurityObject: Hashable, Sendable {
         }
         let map = fields[0xBA] ?? []
         guard map.count.isMultiple(of: 3) else {
-            throw PIVFormat.malformed("Security Object", TLVError(.wrongLength, tag: 0xBA).description)
+            throw PIVFormat.malformed("Security Object", "\(TLVError(.wrongLength, tag: 0xBA))")
         }
         entries = stride(from: 0, to: map.count, by: 3).map { start in
             Entry(number: map[start], containerID: UInt16(bigEndianBytes: map[start + 1...start + 2]))

@@ -82,7 +82,7 @@ struct PrivateKeyRequest: Sendable {
 
 extension TokenError {
     /// The error of the host's part of an operation.
-    init(_ error: CryptoError, _ what: String) {
+    init(_ error: CryptoError, _ what: LocalizedText) {
         let code: Code =
             switch error.code {
             case .unsupported: .unsupported

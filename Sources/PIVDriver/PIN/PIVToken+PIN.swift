@@ -63,7 +63,7 @@ extension PIVToken {
         pins.sending(kind)
         let response = try send(
             PIVCommand.changeReferenceData(reference), secret: PINBlock.pair(oldBlock, newBlock), &card)
-        let what = kind == .pin ? "change the PIN" : "change the unblocking key"
+        let what: LocalizedText = kind == .pin ? "change the PIN" : "change the unblocking key"
         try judge(response.status, old, as: reference, what, &card)
         replaced(kind, by: new, &card)
     }

@@ -109,7 +109,7 @@ extension PIVToken {
 
     /// Evaluates the status word of a command with a PIN, and throws its error.
     mutating func judge(
-        _ status: StatusWord, _ pin: borrowing PIN, as reference: PINReference, _ what: String,
+        _ status: StatusWord, _ pin: borrowing PIN, as reference: PINReference, _ what: LocalizedText,
         _ card: inout CardTransaction
     ) throws(TokenError) {
         if status.isSuccess { return }

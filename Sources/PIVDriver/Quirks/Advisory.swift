@@ -1,3 +1,4 @@
+internal import Localization
 internal import TokenKit
 
 /// A published weakness of devices with certain versions.
@@ -8,7 +9,7 @@ package struct Advisory: Sendable {
     /// The keys that are weak where such a device makes them.
     let algorithms: [PIVAlgorithm]
     /// The reason not to make such a key, with the remedy.
-    let refusal: String
+    let refusal: LocalizedText
     /// Whether such a key is still good for those who agree to its weakness.
     let canBeAllowed: Bool
 

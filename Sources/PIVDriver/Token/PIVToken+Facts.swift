@@ -1,3 +1,4 @@
+internal import Localization
 internal import SecureBytes
 public import TokenKit
 
@@ -40,7 +41,7 @@ extension PIVToken {
     private mutating func triesFacts(_ card: inout CardTransaction) throws(TokenError) -> [TokenFact] {
         let pin = try readable { (token) throws(TokenError) in try token.status(of: .pin, &card) }
         let unblockingKey = try readable { (token) throws(TokenError) in try token.status(of: .unblockingKey, &card) }
-        let reset = PINKind.adviceToReset
+        let reset = String(localized: PINKind.adviceToReset)
         let remedy = unblockingKey?.isBlocked == true ? "and so is the PUK; \(reset)" : "unblock it with the PUK"
         return PIVToken.triesFact("PIN", pin, remedy) + PIVToken.triesFact("PUK", unblockingKey, reset)
     }

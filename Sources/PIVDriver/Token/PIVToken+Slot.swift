@@ -107,7 +107,7 @@ extension PIVToken {
         do {
             return try Certificate(der: object.certificate)
         } catch {
-            throw PIVFormat.malformed(slot.container.title, error.description)
+            throw PIVFormat.malformed(slot.container.title, "\(error)")
         }
     }
 

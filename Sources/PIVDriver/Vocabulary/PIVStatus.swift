@@ -46,7 +46,7 @@ extension TokenError {
     /// The error of a status word other than success.
     ///
     /// - Parameter what: the operation, as it follows "cannot": `read the Key History Object`.
-    init(_ status: StatusWord, _ what: String) {
+    init(_ status: StatusWord, _ what: LocalizedText) {
         let (code, why) = TokenError.meaning(of: status)
         self.init(code, "cannot \(what): \(why)", triesLeft: status.triesLeft, status: status)
     }
@@ -67,7 +67,7 @@ extension TokenError {
         }
     }
 
-    private static func meaning(of status: StatusWord) -> (Code, String) {
+    private static func meaning(of status: StatusWord) -> (Code, LocalizedText) {
         switch status {
         case .securityStatusNotSatisfied: (.pinRequired, "the card needs the PIN first")
         case .authenticationMethodBlocked: (.pinBlocked, "no try is left")

@@ -25,7 +25,7 @@ package struct Attestation: Hashable, Sendable {
         do {
             certificate = try Certificate(der: data)
         } catch {
-            throw PIVFormat.malformed("attestation", error.description)
+            throw PIVFormat.malformed("attestation", "\(error)")
         }
         self.init(certificate)
     }

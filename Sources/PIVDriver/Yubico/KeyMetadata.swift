@@ -22,7 +22,7 @@ package struct KeyMetadata: Hashable, Sendable {
         }
         guard let algorithm = fields[0x01]?.first else {
             if !fields.isEmpty, fields[0x01] == nil, fields[0x04] == nil { return nil }
-            throw PIVFormat.malformed("key metadata", TLVError(.missing, tag: 0x01).description)
+            throw PIVFormat.malformed("key metadata", "\(TLVError(.missing, tag: 0x01))")
         }
         self.algorithm = PIVAlgorithm(rawValue: algorithm)
         let policies = fields[0x02] ?? []

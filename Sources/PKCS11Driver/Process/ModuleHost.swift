@@ -163,7 +163,7 @@ final class ModuleHost: Sendable {
         let end = failure == .late ? "" : worker.reasonOfEnd()
         (state.worker, state.seen) = (nil, nil)
         state.endsInARow += 1
-        let reason =
+        let reason: LocalizedText =
             switch failure {
             case .late: "did not answer in time and was ended"
             case .malformed: "sent malformed data and was ended"

@@ -130,7 +130,7 @@ struct ModuleToken {
             let left = (try? host.token(in: info.slot, run: run))?.triesLeft
             pins.refused(pin, as: .pin, triesLeft: left)
             host.rejectedPINs.remember(rejected: pin, as: .pin, triesLeft: left, of: info.id)
-            throw TokenError(.pinIncorrect, error.reason, triesLeft: left)
+            throw TokenError(.pinIncorrect, error.reasonText, triesLeft: left)
         }
     }
 

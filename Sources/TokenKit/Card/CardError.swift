@@ -1,3 +1,5 @@
+public import Localization
+
 /// The reason that a card could not be reached, or that its answer could not be used.
 public struct CardError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Code: String, Hashable, Sendable, CaseIterable {
@@ -31,12 +33,14 @@ public struct CardError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public let code: Code
 
-    /// The reason and the remedy; never data from or for the card.
-    public let reason: String
+    package let reasonText: LocalizedText
 
-    public init(_ code: Code, _ reason: String) {
+    /// The reason and the remedy in the current language; never data from or for the card.
+    public var reason: String { String(localized: reasonText) }
+
+    public init(_ code: Code, _ reason: LocalizedText) {
         self.code = code
-        self.reason = reason
+        reasonText = reason
     }
 
     public static func == (left: CardError, right: CardError) -> Bool { left.code == right.code }

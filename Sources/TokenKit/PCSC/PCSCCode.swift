@@ -78,20 +78,24 @@ extension CardError {
     static func silence(for limit: Duration, reader: String) -> CardError {
         CardError(
             .communication,
-            "the card in \"\(reader)\" has not answered for \(limit.components.seconds) seconds "
-                + "(take it out, insert it again)")
+            """
+            the card in "\(reader)" has not answered for \(limit.components.seconds) seconds \
+            (take it out, insert it again)
+            """)
     }
 
     /// No reader is plugged in.
     public static var noReaderConnected: CardError { CardError(.noReadersAvailable, .connecting) }
 
-    private static func reason(_ meaning: Code, _ code: PCSCCode, _ reader: String) -> String {
+    private static func reason(_ meaning: Code, _ code: PCSCCode, _ reader: String) -> LocalizedText {
         switch meaning {
         case .serviceUnavailable:
             "no smart-card service answers (install pcscd, or start it: systemctl start pcscd.socket)"
         case .accessDenied:
-            "the smart-card service refuses this user or session (ask for the polkit actions "
-                + "org.debian.pcsc-lite.access_pcsc and org.debian.pcsc-lite.access_card)"
+            """
+            the smart-card service refuses this user or session (ask for the polkit actions \
+            org.debian.pcsc-lite.access_pcsc and org.debian.pcsc-lite.access_card)
+            """
         case .noReader where reader.isEmpty:
             "no smart-card reader is connected (plug one in)"
         case .noReader:
@@ -101,8 +105,10 @@ extension CardError {
         case .muteCard:
             "the card in \"\(reader)\" does not answer (take it out, see that it is the right way up, insert it again)"
         case .inUse:
-            "another program holds the card in \"\(reader)\" for itself "
-                + "(close that program; for GnuPG: gpgconf --kill scdaemon)"
+            """
+            another program holds the card in "\(reader)" for itself \
+            (close that program; for GnuPG: gpgconf --kill scdaemon)
+            """
         case .removed:
             "the card or its reader \"\(reader)\" was removed (insert the card again)"
         case .reset:
@@ -112,8 +118,10 @@ extension CardError {
         case .malformed:
             "the card in \"\(reader)\" answered more than an answer can have"
         case .communication, .responseTooLarge, .invalidCommand:
-            "the reader \"\(reader)\" cannot speak to the card: PC/SC error "
-                + "\(String(code.rawValue, radix: 16, uppercase: true)) (insert the card again)"
+            """
+            the reader "\(reader)" cannot speak to the card: PC/SC error \
+            \(String(code.rawValue, radix: 16, uppercase: true)) (insert the card again)
+            """
         }
     }
 }

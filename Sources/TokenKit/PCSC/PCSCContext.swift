@@ -106,8 +106,10 @@ final class PCSCContext: Sendable {
         if code == .timeout {
             return CardError(
                 .serviceUnavailable,
-                "the smart-card service has not answered for \(patience.components.seconds) seconds "
-                    + "(start it anew: systemctl restart pcscd)")
+                """
+                the smart-card service has not answered for \(patience.components.seconds) seconds \
+                (start it anew: systemctl restart pcscd)
+                """)
         }
         guard code == .noService else { return CardError(code, .connecting) }
         let path = Environment.variable("PCSCLITE_CSOCK_NAME") ?? "/run/pcscd/pcscd.comm"

@@ -260,7 +260,7 @@ extension TokenError {
                 "the \(kind.name) is blocked, since its last try was refused (if the card was reset since then, allow the last try to be spent)",
                 triesLeft: 0)
         }
-        let advice = kind == .pin ? "set a new one with the PUK" : PINKind.adviceToReset
+        let advice: LocalizedText = kind == .pin ? "set a new one with the PUK" : PINKind.adviceToReset
         return TokenError(
             .pinBlocked, "the \(kind.name) is blocked: no try is left (\(advice))", triesLeft: 0, status: status)
     }

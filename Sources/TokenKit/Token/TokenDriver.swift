@@ -1,3 +1,4 @@
+public import Localization
 public import SecureBytes
 public import SystemCrypto
 
@@ -244,11 +245,11 @@ public enum PINKind: String, Hashable, Sendable {
     public var name: String { self == .pin ? "PIN" : "PUK" }
 
     /// The advice for a blocked unblocking key.
-    public static let adviceToReset =
+    public static let adviceToReset: LocalizedText =
         "reset the card, which deletes its keys and certificates: 'tokenctl card reset', where the card can do that"
 
     /// The remaining tries, in the words that an error's text adds to "wrong PIN".
-    public static func remark(triesLeft: Int?) -> String {
+    public static func remark(triesLeft: Int?) -> LocalizedText {
         switch triesLeft {
         case 0?: ": no try is left"
         case 1?: ": one try is left"

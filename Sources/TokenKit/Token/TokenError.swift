@@ -1,3 +1,4 @@
+@_exported public import Localization
 public import SecureBytes
 
 /// The reason that a token could not do an operation.
@@ -45,8 +46,10 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public let code: Code
 
-    /// The reason and the remedy; never a PIN, key or decrypted data.
-    public let reason: String
+    package let reasonText: LocalizedText
+
+    /// The reason and the remedy in the current language; never a PIN, key or decrypted data.
+    public var reason: String { String(localized: reasonText) }
 
     /// The number of tries that the PIN has left; nil where the card did not tell.
     public let triesLeft: Int?
@@ -54,19 +57,20 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The card's status word; nil for an error without one.
     public let status: StatusWord?
 
-    public init(_ code: Code, _ reason: String, triesLeft: Int? = nil, status: StatusWord? = nil) {
+    public init(_ code: Code, _ reason: LocalizedText, triesLeft: Int? = nil, status: StatusWord? = nil) {
         self.code = code
-        self.reason = reason
+        reasonText = reason
         self.triesLeft = triesLeft
         self.status = status
     }
 
     /// The error text for a reader whose keys fail.
-    package static let pinPadFailure = "the reader's keypad failed (with TOKENKIT_PINPAD=no it is not used)"
+    package static let pinPadFailure: LocalizedText =
+        "the reader's keypad failed (with TOKENKIT_PINPAD=no it is not used)"
 
     /// The error of a card that could not be reached or used.
     public init(_ error: CardError) {
-        self.init(.card(error.code), error.reason)
+        self.init(.card(error.code), error.reasonText)
     }
 
     public static func == (left: TokenError, right: TokenError) -> Bool { left.code == right.code }
