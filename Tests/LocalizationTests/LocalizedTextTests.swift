@@ -137,7 +137,7 @@ import Testing
         ("nplurals=1; plural=0;", [0: 0, 1: 0, 7: 0]), ("nplurals=2; plural=n>1;", [0: 0, 1: 0, 2: 1]),
         ("nplurals=2; plural=n%0;", [3: 0]),
     ])
-    func rulesOfPluralsAreThoseOfC(_ rule: String, _ forms: [Int: Int]) throws {
+    func pluralsFollowTheRulesOfC(_ rule: String, _ forms: [Int: Int]) throws {
         let rules = try #require(PluralForms(header: "X: y\nPlural-Forms: \(rule)\n"))
         for (number, form) in forms { #expect(rules.index(of: number) == form, "\(number)") }
     }
