@@ -2,7 +2,6 @@ package import HostAPI
 internal import KeychainBridge
 internal import KeychainHost
 package import KeychainModel
-internal import Localization
 package import PKCS11Bridge
 internal import SecureBytes
 package import Wire
@@ -53,7 +52,7 @@ package struct ClientMaker: Sendable {
     }
 
     private func responder(for hello: ServiceHello, _ peer: Peer) -> any Responder {
-        let language = Language(environment: hello.environment)
+        let language = ClientLanguages.shared.language(of: hello.environment)
         do throws(Refusal) {
             return ServiceResponder(
                 service: try service(hello, peer), abilities: hello.abilities, language: language)
