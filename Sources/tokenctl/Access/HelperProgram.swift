@@ -44,7 +44,7 @@ struct HelperProgram {
     func show(_ text: String, _ arguments: [String]) -> Bool {
         guard let input = try? Pipe(),
             let process = try? start(
-                arguments, [.descriptor(input.reading), .descriptor(STDOUT_FILENO), StandardError.stream])
+                arguments, [.descriptor(input.reading), StandardOutput.stream, StandardError.stream])
         else { return false }
         // An interruption is for the program, which this one outlives.
         let former = signal(SIGINT, SIG_IGN)

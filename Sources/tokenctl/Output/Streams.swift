@@ -79,6 +79,9 @@ enum StandardInput {
 /// Standard output, for results. Text is written as lines without control characters, so that callers can print any
 /// name, label or certificate.
 enum StandardOutput {
+    /// The stream for a program that shows something itself.
+    static let stream = ChildProgram.Stream.descriptor(STDOUT_FILENO)
+
     /// Writes a line.
     ///
     /// - Parameters:
