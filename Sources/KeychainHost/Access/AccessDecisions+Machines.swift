@@ -46,7 +46,7 @@ extension AccessDecisions {
             return AccessQuestion(
                 use, of: item.name, by: AccessQuestion.Program(try program.identity()),
                 offersAlways: known.map { AccessQuestion.showsWhole(machine: $0.name) } ?? false,
-                from: machine.name, patience: patience)
+                from: known?.name ?? machine.otherName, patience: patience)
         }
         if isAllowed() { return }
         guard prompter.canConfirm else { throw .cannotDecide(try question()) }
