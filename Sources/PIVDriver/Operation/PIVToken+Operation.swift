@@ -84,11 +84,25 @@ extension PIVToken {
         of target: Target, _ operation: TokenOperation, _ failure: TokenError, _ card: inout CardTransaction
     ) throws(TokenError) -> TokenOperation? {
         guard target.isRemembered || failure.code == .malformed, !failure.preventsAnswers else { return nil }
-        knowledge.forget(target.slot)
-        forgetRemembered(target.slot)
-        let key = try self.target(of: operation, &card).key
+        let key = try keyReadAgain(in: target.slot, &card)
+        try require(key, isMeantBy: operation, in: target.slot)
         let isOther = target.isRemembered ? key != target.key : key.publicKey != target.key.publicKey
         return isOther ? TokenOperation(key: operation.key, action: operation.action, publicKey: key.publicKey) : nil
+    }
+
+    /// The key of a slot as the card tells it now. Of a key without a certificate, a card without metadata tells nothing: the remembered
+    /// one holds until a signature shows that it is another.
+    private mutating func keyReadAgain(
+        in slot: PIVSlot, _ card: inout CardTransaction
+    ) throws(TokenError) -> TokenKey {
+        let keepsKey = !knowledge.tellsMetadata
+        knowledge.forget(slot)
+        forgetRemembered(slot, keepingKey: keepsKey)
+        let told = try keyAlone(in: slot, &card)
+        let key = if let told { told } else { try listedKey(in: slot, &card) }
+        // A certificate is more than the memory of a key.
+        if keepsKey, remembered?.key(in: slot)?.publicKey != key.publicKey { forgetRemembered(slot) }
+        return key
     }
 
     private mutating func target(
@@ -98,12 +112,17 @@ extension PIVToken {
             throw TokenError(.notFound, "PIV has no key '\(operation.key)' (keys are 9A, 9C, 9D, 9E and 82 to 95)")
         }
         let key = try keyToUse(for: operation.action, in: slot, &card)
-        if let meant = operation.publicKey, meant != key.key.publicKey {
-            throw TokenError(.notFound, "the \(slot.label) key was replaced since it was listed (list the card again)")
-        }
+        try require(key.key, isMeantBy: operation, in: slot)
         return Target(
             slot: slot, key: key.key, isRemembered: key.isRemembered,
             request: try PrivateKeyRequest(operation.action, with: key.key, quirks: quirks))
+    }
+
+    private func require(
+        _ key: TokenKey, isMeantBy operation: TokenOperation, in slot: PIVSlot
+    ) throws(TokenError) {
+        guard let meant = operation.publicKey, meant != key.publicKey else { return }
+        throw TokenError(.notFound, "the \(slot.label) key was replaced since it was listed (list the card again)")
     }
 
     private mutating func keyToUse(

@@ -80,12 +80,8 @@ extension PIVToken {
     }
 
     private mutating func remember(_ key: ProofKey, _ card: inout CardTransaction) throws(TokenError) {
-        guard let certificates, !isBlank else { return }
-        let identity = try identity(&card)
-        var known = remembered ?? RememberedCard(identity: identity, objects: [:])
-        known.proofKey = key
-        certificates.remember(known.encoded(), for: identity.id)
-        knowledge.remembered = .known(known)
+        guard certificates != nil, !isBlank else { return }
+        remember(try identity(&card)) { $0.proofKey = key }
     }
 
     private static func notProven(_ key: ProofKey) -> TokenError {

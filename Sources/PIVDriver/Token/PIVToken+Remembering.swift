@@ -33,9 +33,8 @@ extension PIVToken {
     var remembered: RememberedCard? {
         mutating get {
             if case .known(let card) = knowledge.remembered { return card }
-            guard let certificates, let id = knowledge.identity, !isBlank else { return nil }
-            let card = certificates.recall(id).flatMap { RememberedCard(parsing: $0) }
-            let own = card?.identity.id == id ? card : nil
+            guard let id = knowledge.identity, !isBlank else { return nil }
+            let own = recalled(id)
             knowledge.remembered = .known(own)
             if let told = own?.tellsMetadata, knowledge.metadataSupport == .unknown {
                 knowledge.metadataSupport = .believed(told)
@@ -58,7 +57,7 @@ extension PIVToken {
     ///
     /// - Parameter unread: slots that could not be read, whose former content stays remembered.
     mutating func rememberContents(besides unread: [PIVSlot]) {
-        guard let certificates, let identity = knownIdentity, !isBlank else { return }
+        guard certificates != nil, let identity = knownIdentity, !isBlank else { return }
         let support: Bool? = knowledge.metadataSupport == .unknown ? nil : knowledge.tellsMetadata
         var (objects, metadata) = (knowledge.answers, knowledge.keyAnswers)
         for slot in unread {
@@ -73,8 +72,23 @@ extension PIVToken {
             // better key.
             proofKey: remembered?.proofKey
                 ?? (knowledge.slots[.cardAuthentication] == nil ? nil : listedProofKey))
-        guard card != remembered, !card.isEmpty || remembered != nil else { return }
-        certificates.remember(card.encoded(), for: identity.id)
+        let former = remembered
+        guard card != former, !card.isEmpty || former != nil else { return }
+        remember(identity) { $0.merge(card, readAfter: former) }
+    }
+
+    private func recalled(_ id: TokenID) -> RememberedCard? {
+        let card = certificates?.recall(id).flatMap { RememberedCard(parsing: $0) }
+        return card?.identity.id == id ? card : nil
+    }
+
+    /// Changes the memory of the card as it is now: another program with the same memory may have made a key since this one read it.
+    mutating func remember(_ identity: TokenIdentity, _ change: (inout RememberedCard) -> Void) {
+        guard let certificates else { return }
+        let former = recalled(identity.id)
+        var card = former ?? RememberedCard(identity: identity, objects: [:])
+        change(&card)
+        if card != former { certificates.remember(card.encoded(), for: identity.id) }
         knowledge.remembered = .known(card)
     }
 
@@ -96,14 +110,10 @@ extension PIVToken {
     ///
     /// - Parameter metadata: as GET METADATA would tell them.
     mutating func remember(keyPutInto slot: PIVSlot, _ metadata: [UInt8], _ card: inout CardTransaction) {
-        guard let certificates, !knowledge.tellsMetadata, let identity = try? identity(&card), !isBlank else { return }
-        var known =
-            remembered
-            ?? RememberedCard(
-                identity: identity, objects: [:], metadata: [:], tellsMetadata: nil, pinReference: nil, proofKey: nil)
-        known.metadata[slot] = metadata
-        certificates.remember(known.encoded(), for: identity.id)
-        knowledge.remembered = .known(known)
+        guard certificates != nil, !knowledge.tellsMetadata, let identity = try? identity(&card), !isBlank else {
+            return
+        }
+        remember(identity) { $0.metadata[slot] = metadata }
     }
 
     /// Drops the memory of a slot, so that it is read completely the next time.
@@ -114,12 +124,12 @@ extension PIVToken {
     mutating func forgetRemembered(_ slot: PIVSlot, keepingKey: Bool = false) -> Bool {
         knowledge.answers.removeValue(forKey: slot)
         knowledge.keyAnswers.removeValue(forKey: slot)
-        guard let certificates, var card = remembered else { return false }
-        let hadCertificate = card.objects.removeValue(forKey: slot) != nil
-        let hadKey = !keepingKey && card.metadata.removeValue(forKey: slot) != nil
-        guard hadCertificate || hadKey else { return false }
-        certificates.remember(card.encoded(), for: card.identity.id)
-        knowledge.remembered = .known(card)
+        guard let identity = remembered?.identity else { return false }
+        var hadCertificate = false
+        remember(identity) { card in
+            hadCertificate = card.objects.removeValue(forKey: slot) != nil
+            if !keepingKey { card.metadata.removeValue(forKey: slot) }
+        }
         return hadCertificate
     }
 

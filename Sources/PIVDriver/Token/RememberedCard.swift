@@ -9,11 +9,11 @@ internal import TokenKit
 ///     89 { the key by which the card is to be known again, as it was when the card was first read }
 ///     A0 { 80 slot · 81 answer to GET DATA, if any · 82 answer to GET METADATA, if any } …
 struct RememberedCard: Hashable, Sendable {
-    let identity: TokenIdentity
+    var identity: TokenIdentity
     var objects: [PIVSlot: [UInt8]]
     var metadata: [PIVSlot: [UInt8]]
-    let tellsMetadata: Bool?
-    let pinReference: PINReference?
+    var tellsMetadata: Bool?
+    var pinReference: PINReference?
     var proofKey: ProofKey?
 
     private static let version: UInt8 = 3
@@ -32,6 +32,20 @@ struct RememberedCard: Hashable, Sendable {
 
     /// Whether only the card's identity is remembered.
     var isEmpty: Bool { objects.isEmpty && metadata.isEmpty }
+
+    /// Takes over what was read of the card, but for slots whose memory another program has changed meanwhile.
+    ///
+    /// - Parameter former: the memory before the card was read.
+    mutating func merge(_ card: RememberedCard, readAfter former: RememberedCard?) {
+        for slot in PIVSlot.allCases {
+            if objects[slot] == former?.objects[slot] { objects[slot] = card.objects[slot] }
+            if metadata[slot] == former?.metadata[slot] { metadata[slot] = card.metadata[slot] }
+        }
+        identity = card.identity
+        tellsMetadata = card.tellsMetadata ?? tellsMetadata
+        pinReference = card.pinReference ?? pinReference
+        proofKey = proofKey ?? card.proofKey
+    }
 
     /// Nil for bytes of another version.
     init?(parsing bytes: [UInt8]) {

@@ -202,6 +202,50 @@ import TokenKit
         #expect(desk.commands == [authenticate])
     }
 
+    /// A card without metadata tells of no key that has no certificate, so that the memory is the only place that knows it.
+    @Test(arguments: [TokenSelection.privateKey("9A"), .object("9A"), .all])
+    func aKeyThatAnotherProgramMadeMeanwhileStaysRemembered(whatWasRead: TokenSelection) throws {
+        let card = try IssuedCard(profile: .generic).make()
+        let reading = try fresh(card)
+        _ = try reading.inventory(whatWasRead)
+        let made = try generate(fresh(card))
+        _ = try reading.inventory()
+        let listed = try #require(try fresh(card).inventory().objects.first { $0.id == "9A" })
+        #expect(listed.key?.publicKey == made)
+        #expect(listed.certificate == nil)
+    }
+
+    /// Another program ended the PIN's validity, or the card failed.
+    @Test(arguments: [StatusWord.securityStatusNotSatisfied, .memoryFailure])
+    func aRefusalDoesNotForgetAKeyOfWhichTheCardTellsNothing(status: StatusWord) throws {
+        let card = try IssuedCard(profile: .generic).make()
+        let made = try PublicKey(spki: generate(fresh(card)))
+        let desk = try fresh(card)
+        try desk.verify()
+        desk.reader.faults.order(.status(status))
+        let error = try #require(throws: TokenError.self) { try desk.perform("9A", .sign(.ecdsa(nil), digest)) }
+        #expect(error.status == status)
+        #expect(try holds(desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456"), made))
+    }
+
+    @Test func theCertificateOfAnotherKeyIsBelievedMoreThanTheMemory() throws {
+        let card = try IssuedCard(profile: .generic).make()
+        _ = try generate(fresh(card))
+        let other = Desk(card: card)
+        let new = try PublicKey(spki: generate(other))
+        let builder = try CertificateBuilder(
+            commonName: "9A", publicKey: new, notBefore: 1_600_000_000, notAfter: 1_900_000_000)
+        try other.administer(.setCertificate("9A", builder.selfSigned(by: PrivateKey.generate(.ecP256)).der))
+        let desk = try fresh(card)
+        #expect(try holds(desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456"), new))
+        #expect(try fresh(card).inventory(.privateKey("9A")).objects.first?.key?.publicKey == new.spki)
+    }
+
+    /// - Returns: the public key of a key that the program makes in 9A.
+    private func generate(_ desk: Desk) throws -> [UInt8] {
+        try desk.administer(.generateKey("9A", .ecP256, KeyPolicies(), replacing: .any, allowsWeak: true)).publicKey
+    }
+
     // MARK: - Many signatures
 
     /// A slot's key is exchanged while a program uses it: the first signature is checked, and any that comes a second later.
