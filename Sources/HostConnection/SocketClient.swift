@@ -254,7 +254,7 @@ package final class SocketClient: Sendable {
             host.start?.note(nil)
             if let trace, !first.pass(trace, as: .trace) { throw SocketClient.ended }
             return first
-        case .otherVersion, .servedElsewhere:
+        case .otherVersion, .servedRemotely:
             reason = "the host of the keychains is of another version (tokenctl host stop, or install one version)"
         case .otherEnvironment:
             reason = """

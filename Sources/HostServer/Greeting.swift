@@ -12,14 +12,14 @@ package struct ClientMaker: Sendable {
     /// The reason that a client's host cannot be made.
     package typealias Refusal = KeychainError
 
-    let module: @Sendable (Hello, Peer, _ isElsewhere: Bool) -> Cryptoki
+    let module: @Sendable (Hello, Peer, _ isRemote: Bool) -> Cryptoki
     let service: @Sendable (ServiceHello, Peer) throws(Refusal) -> any InProcessHost
 
     /// - Parameters:
     ///   - module: makes the state of a PKCS #11 module, which may run on another machine.
     ///   - service: makes the host of a client that asks its face. If it throws, each request of the client fails with the reason.
     package init(
-        module: @escaping @Sendable (Hello, Peer, _ isElsewhere: Bool) -> Cryptoki,
+        module: @escaping @Sendable (Hello, Peer, _ isRemote: Bool) -> Cryptoki,
         service: @escaping @Sendable (ServiceHello, Peer) throws(Refusal) -> any InProcessHost
     ) {
         self.module = module
@@ -28,15 +28,15 @@ package struct ClientMaker: Sendable {
 
     func responder(for hello: ClientHello, _ peer: Peer) -> any Responder {
         switch hello {
-        case .module(let hello): responder(for: hello, peer, isElsewhere: false)
+        case .module(let hello): responder(for: hello, peer, isRemote: false)
         case .service(let hello): responder(for: hello, peer)
         case .keychain(let hello): responder(for: hello, peer)
         }
     }
 
-    /// - Parameter isElsewhere: whether the module runs on another machine.
-    func responder(for hello: Hello, _ peer: Peer, isElsewhere: Bool) -> ModuleResponder {
-        ModuleResponder(cryptoki: module(hello, peer, isElsewhere))
+    /// - Parameter isRemote: whether the module runs on another machine.
+    func responder(for hello: Hello, _ peer: Peer, isRemote: Bool) -> ModuleResponder {
+        ModuleResponder(cryptoki: module(hello, peer, isRemote))
     }
 
     /// Only files have passwords, but a card may open a file; modules are not searched.

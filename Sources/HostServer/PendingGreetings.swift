@@ -48,7 +48,7 @@ struct PendingGreeting {
     let socket: FrameSocket
     let peer: Peer
     /// Whether it came to the socket for clients on other machines.
-    let isFromElsewhere: Bool
+    let isRemote: Bool
     let deadline: ContinuousClock.Instant
 
     private var header: FrameHeader?
@@ -63,10 +63,10 @@ struct PendingGreeting {
         case invalid
     }
 
-    init(_ socket: FrameSocket, _ peer: Peer, isFromElsewhere: Bool = false) {
+    init(_ socket: FrameSocket, _ peer: Peer, isRemote: Bool = false) {
         self.socket = socket
         self.peer = peer
-        self.isFromElsewhere = isFromElsewhere
+        self.isRemote = isRemote
         deadline = .now + PendingGreeting.patience
     }
 

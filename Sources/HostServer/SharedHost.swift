@@ -16,24 +16,24 @@ package final class SharedHost: Sendable {
     private let heartbeat = Heartbeat()
     private let clients: ServedClients
     private let agent: AgentListener?
-    private let elsewhere: Int32
-    private let distantClients = DistantClients()
+    private let remote: Int32
+    private let remoteClients = RemoteClients()
 
     /// - Parameters:
     ///   - listener: a socket that listens.
-    ///   - elsewhere: a socket that listens for modules on other machines, which ssh forwards; negative for none.
+    ///   - remote: a socket that listens for modules on other machines, which ssh forwards; negative for none.
     ///   - agent: serves the programs that know an SSH agent; nil for none.
     ///   - environment: the environment in which clients must agree with this process.
     ///   - clients: counts the clients.
     ///   - isNeeded: whether the host keeps something for its next client. It is asked every second.
     package init(
         listener: Int32, environment: HostEnvironment = .ofProcess, counting clients: ServedClients = ServedClients(),
-        agent: AgentListener? = nil, elsewhere: Int32 = -1, isNeeded: @escaping @Sendable () -> Bool = { false },
+        agent: AgentListener? = nil, remote: Int32 = -1, isNeeded: @escaping @Sendable () -> Bool = { false },
         _ make: ClientMaker
     ) {
         self.listener = listener
         self.agent = agent
-        self.elsewhere = elsewhere
+        self.remote = remote
         self.environment = environment
         self.isNeeded = isNeeded
         self.clients = clients
@@ -63,14 +63,14 @@ package final class SharedHost: Sendable {
                 pollfd(fd: end, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: pause > 0 ? -1 : listener, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: pause > 0 ? -1 : agent?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
-                pollfd(fd: pause > 0 ? -1 : elsewhere, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: pause > 0 ? -1 : remote, events: Int16(POLLIN), revents: 0),
             ]
             watched += pending.watched
             let count = unsafe poll(&watched, nfds_t(watched.count), pause > 0 ? pause : SharedHost.interval)
             if count > 0, watched[0].revents != 0 { break }
             for (greeting, message) in pending.advance(watched.dropFirst(4)) { admit(greeting, message) }
-            for (index, isFromElsewhere) in [(1, false), (3, true)] where count > 0 && watched[index].revents != 0 {
-                accept(&pending, isFromElsewhere: isFromElsewhere)
+            for (index, isRemote) in [(1, false), (3, true)] where count > 0 && watched[index].revents != 0 {
+                accept(&pending, isRemote: isRemote)
                 pace.take()
             }
             if count > 0, watched[2].revents != 0 {
@@ -85,7 +85,7 @@ package final class SharedHost: Sendable {
             if count == 0, idleSince.duration(to: .now) >= patience || !isReachable() { break }
         }
         close(listener)
-        if elsewhere >= 0 { close(elsewhere) }
+        if remote >= 0 { close(remote) }
         agent?.close()
         isClosed()
         while clients.total > 0 { usleep(100_000) }
@@ -95,8 +95,8 @@ package final class SharedHost: Sendable {
     /// The time between two looks for clients, in milliseconds.
     private static let interval: Int32 = 1_000
 
-    private func accept(_ pending: inout PendingGreetings, isFromElsewhere: Bool) {
-        let descriptor = Glibc.accept(isFromElsewhere ? elsewhere : listener, nil, nil)
+    private func accept(_ pending: inout PendingGreetings, isRemote: Bool) {
+        let descriptor = Glibc.accept(isRemote ? remote : listener, nil, nil)
         guard descriptor >= 0 else {
             // Without a free descriptor, `poll` would report the same client again at once.
             if errno == EMFILE || errno == ENFILE { usleep(100_000) }
@@ -105,7 +105,7 @@ package final class SharedHost: Sendable {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         let socket = FrameSocket(descriptor)
         guard let peer = Peer(ofAccepted: descriptor) else { return }
-        var greeting = PendingGreeting(socket, peer, isFromElsewhere: isFromElsewhere)
+        var greeting = PendingGreeting(socket, peer, isRemote: isRemote)
         switch greeting.read() {
         case .complete(let message): admit(greeting, message)
         case .incomplete: pending.append(greeting)
@@ -114,11 +114,11 @@ package final class SharedHost: Sendable {
     }
 
     private func admit(_ greeting: PendingGreeting, _ message: FirstMessage) {
-        switch (message, greeting.isFromElsewhere) {
+        switch (message, greeting.isRemote) {
         case (.hello(let hello), false): admit(greeting, hello)
         case (.hello(.module(let hello)), true): admit(greeting, hello)
         case (.hello, true): _ = Greeting.send(.busy, to: greeting.socket)
-        case (.join(let ticket), true): distantClients[ticket]?.begin(greeting.socket)
+        case (.join(let ticket), true): remoteClients[ticket]?.begin(greeting.socket)
         // Any other connection is closed.
         case (.join, false): break
         }
@@ -136,13 +136,13 @@ package final class SharedHost: Sendable {
             return
         }
         let isStarted = BlockingThread.start { [self] in
-            let client = Client(make.responder(for: hello, peer, isElsewhere: true), heartbeat)
-            let ticket = distantClients.add(client)
-            let ended = { @Sendable [clients, distantClients] in
-                distantClients.remove(ticket)
+            let client = Client(make.responder(for: hello, peer, isRemote: true), heartbeat)
+            let ticket = remoteClients.add(client)
+            let ended = { @Sendable [clients, remoteClients] in
+                remoteClients.remove(ticket)
                 clients.remove(peer)
             }
-            guard Greeting.send(.servedElsewhere(version: version, ticket: ticket), to: socket) else { return ended() }
+            guard Greeting.send(.servedRemotely(version: version, ticket: ticket), to: socket) else { return ended() }
             client.serve(socket, process: peer.handle, whenEnded: ended)
         }
         if !isStarted { clients.remove(peer) }

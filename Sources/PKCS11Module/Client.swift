@@ -17,7 +17,7 @@ enum Client {
 
     static let helloKind = FrameHeader.Kind.hello
     /// Whether the host may be one on another machine, which ssh forwards.
-    static let usesForwardedHost = true
+    static let usesRemoteHost = true
     static let version = Hello.version
 
     static func hello(firstHandle: UInt64, environment: [[UInt8]]) -> [UInt8] {

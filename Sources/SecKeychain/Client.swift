@@ -15,7 +15,7 @@ enum Client {
     static let notInitialised = OSStatus(errSecNotAvailable)
 
     static let helloKind = FrameHeader.Kind.keychainHello
-    static let usesForwardedHost = false
+    static let usesRemoteHost = false
     static let version = KeychainHello.version
 
     static func hello(firstHandle _: UInt64, environment: [[UInt8]]) -> [UInt8] {

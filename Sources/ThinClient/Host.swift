@@ -57,7 +57,7 @@ enum Host {
     }
 
     private static func makeFurther(_ deadline: Deadline) -> Further {
-        if tokenkit_load(Int32(tokenkit_word_elsewhere)) != 0 { return join(deadline) }
+        if tokenkit_load(Int32(tokenkit_word_remote)) != 0 { return join(deadline) }
         var ends: (Int32, Int32) = (-1, -1)
         let made = unsafe withUnsafeMutablePointer(to: &ends) { pair in
             unsafe pair.withMemoryRebound(to: Int32.self, capacity: 2) { unsafe tokenkit_socket_pair($0) }
@@ -91,7 +91,7 @@ enum Host {
     static func note(_ ticket: Ticket?) {
         tokenkit_store(Int32(tokenkit_word_ticket_high), ticket?.high ?? 0)
         tokenkit_store(Int32(tokenkit_word_ticket_low), ticket?.low ?? 0)
-        tokenkit_store(Int32(tokenkit_word_elsewhere), ticket == nil ? 0 : 1)
+        tokenkit_store(Int32(tokenkit_word_remote), ticket == nil ? 0 : 1)
     }
 
     /// Sends a connection to the host over the client's connection, which is closed where the host is gone.

@@ -13,9 +13,9 @@ enum HostSearch {
         var environment = ClientEnvironment()
         let hello = Client.hello(firstHandle: firstHandle, environment: environment.variables)
         if let folder = sessionFolder {
-            if Client.usesForwardedHost {
+            if Client.usesRemoteHost {
                 let descriptor = connect(to: folder, "forwarded\0")
-                if descriptor >= 0, isGreeted(descriptor, hello, isElsewhere: true, deadline.half) { return descriptor }
+                if descriptor >= 0, isGreeted(descriptor, hello, isRemote: true, deadline.half) { return descriptor }
             }
             let descriptor = connect(to: folder, "host\0")
             if descriptor >= 0, isGreeted(descriptor, hello, deadline.half) { return descriptor }
@@ -47,12 +47,12 @@ enum HostSearch {
 
     /// Becomes the client of a host, or else closes the connection.
     ///
-    /// - Parameter isElsewhere: whether the host is one on another machine.
+    /// - Parameter isRemote: whether the host is one on another machine.
     private static func isGreeted(
-        _ descriptor: Int32, _ hello: [UInt8], isElsewhere: Bool = false, _ deadline: Deadline
+        _ descriptor: Int32, _ hello: [UInt8], isRemote: Bool = false, _ deadline: Deadline
     ) -> Bool {
         tokenkit_set_patience(descriptor)
-        guard greet(descriptor, hello, isElsewhere, deadline) else {
+        guard greet(descriptor, hello, isRemote, deadline) else {
             _ = close(descriptor)
             return false
         }
@@ -60,7 +60,7 @@ enum HostSearch {
     }
 
     private static func greet(
-        _ descriptor: Int32, _ fields: [UInt8], _ isElsewhere: Bool, _ deadline: Deadline
+        _ descriptor: Int32, _ fields: [UInt8], _ isRemote: Bool, _ deadline: Deadline
     ) -> Bool {
         guard send(Client.helloKind, fields, to: descriptor, deadline),
             let header = receive(FrameHeader.byteCount, from: descriptor, deadline)
@@ -70,8 +70,8 @@ enum HostSearch {
             let answer = try? HelloAnswer(parsing: fields)
         else { return false }
         switch answer {
-        case .served(Client.version) where !isElsewhere: Host.note(nil)
-        case .servedElsewhere(Client.version, let ticket) where isElsewhere: Host.note(ticket)
+        case .served(Client.version) where !isRemote: Host.note(nil)
+        case .servedRemotely(Client.version, let ticket) where isRemote: Host.note(ticket)
         default: return false
         }
         return true

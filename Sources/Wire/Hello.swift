@@ -65,7 +65,7 @@ package enum HelloAnswer: Equatable {
     /// The host has its maximum of clients, or belongs to another user.
     case busy
     /// The client is served as one on another machine, which hands in no descriptors: each further connection begins with the ticket.
-    case servedElsewhere(version: UInt64, ticket: Ticket)
+    case servedRemotely(version: UInt64, ticket: Ticket)
 
     package init(parsing bytes: [UInt8]) throws(WireError) {
         var reader = FieldReader(bytes)
@@ -75,7 +75,7 @@ package enum HelloAnswer: Equatable {
         case (1, 0): self = .otherVersion
         case (2, 0): self = .otherEnvironment
         case (3, 0): self = .busy
-        case (4, _): self = .servedElsewhere(version: version, ticket: try Ticket(from: &reader))
+        case (4, _): self = .servedRemotely(version: version, ticket: try Ticket(from: &reader))
         default: throw .malformed
         }
         try reader.finish()
@@ -96,7 +96,7 @@ package enum HelloAnswer: Equatable {
         case .busy:
             writer.append(3)
             writer.append(0)
-        case .servedElsewhere(let version, let ticket):
+        case .servedRemotely(let version, let ticket):
             writer.append(4)
             writer.append(version)
             ticket.write(to: &writer)

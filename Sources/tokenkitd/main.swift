@@ -40,8 +40,8 @@ func fail(_ message: String) -> Never {
 func makeClients(
     _ shared: SharedState?, in process: HostProcess, _ agent: Agent? = nil, trace: TraceFile? = nil
 ) -> ClientMaker {
-    ClientMaker { hello, peer, isElsewhere in
-        ModuleClient(hello, peer, from: isElsewhere ? agent : nil).cryptoki(sharing: shared, in: process)
+    ClientMaker { hello, peer, isRemote in
+        ModuleClient(hello, peer, from: isRemote ? agent : nil).cryptoki(sharing: shared, in: process)
     } service: { hello, peer throws(KeychainError) in
         try ServiceClient(hello, peer).host(sharing: shared, in: process, trace: trace)
     }
@@ -131,7 +131,7 @@ func serveSession(_ socket: (_ runtime: String) -> Int32) {
     let host = SharedHost(
         listener: listener, counting: clients,
         agent: (managed?.agent ?? ownAgentSocket).map { AgentListener($0, agents.session) },
-        elsewhere: managed?.remote ?? ownRemoteSocket ?? -1,
+        remote: managed?.remote ?? ownRemoteSocket ?? -1,
         isNeeded: { shared.isNeeded || agents.agent.isInUse || (isAgentWanted && ownAgentSocket != nil) },
         makeClients(shared, in: process, agents.agent))
     LoginWatch.start { lockEverything(shared, after: $0) }

@@ -41,7 +41,7 @@ import Testing
         #expect(try Ticket(parsing: ticket.encoded()) == ticket)
         for answer in [
             HelloAnswer.served(version: 1), .otherVersion, .otherEnvironment, .busy,
-            .servedElsewhere(version: 1, ticket: ticket),
+            .servedRemotely(version: 1, ticket: ticket),
         ] {
             #expect(try HelloAnswer(parsing: answer.encoded()) == answer)
         }

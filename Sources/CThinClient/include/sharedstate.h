@@ -26,7 +26,7 @@ enum {
     tokenkit_word_failed_starts,  /* how many starts of a host have failed since the last one that did not */
     tokenkit_word_pause_end,      /* the time of tokenkit_now until which no host is started after that */
     tokenkit_word_returns,        /* changes when a thread gives a connection back */
-    tokenkit_word_elsewhere,      /* 1 where the host is on another machine, and takes no descriptors */
+    tokenkit_word_remote,      /* 1 where the host is on another machine, and takes no descriptors */
     tokenkit_word_ticket_high,    /* the number by which that host knows this client */
     tokenkit_word_ticket_low,
     tokenkit_word_own,            /* the first of the words that each library has a meaning of its own for */

@@ -336,7 +336,7 @@ extension Cryptoki {
 
     func requireWritable(_ session: PKCS11Session) throws(CryptokiError) {
         // A card refuses the user's writes in any session, so that this error comes first.
-        guard !session.slot.promptPolicy.isElsewhere else {
+        guard !session.slot.promptPolicy.isRemote else {
             throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED, Cryptoki.onlyHere)
         }
         if session.slot.isCard, !session.slot.changesCard { throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED) }

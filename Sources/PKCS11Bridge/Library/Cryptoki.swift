@@ -157,7 +157,7 @@ package final class Cryptoki: Sendable {
         _ handle: CK_SESSION_HANDLE, _ user: CK_USER_TYPE, pin: consuming Secret?
     ) throws(CryptokiError) {
         let session = try session(handle, checkingPresence: true)
-        if session.slot.promptPolicy.isElsewhere {
+        if session.slot.promptPolicy.isRemote {
             guard user != CKU_SO else { throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED, Cryptoki.onlyHere) }
             guard pin == nil else {
                 throw CryptokiError(
@@ -240,7 +240,7 @@ package final class Cryptoki: Sendable {
         _ handle: CK_SESSION_HANDLE, from old: consuming Secret?, to new: consuming Secret?
     ) throws(CryptokiError) {
         let session = try session(handle, checkingPresence: true)
-        guard !session.slot.promptPolicy.isElsewhere else {
+        guard !session.slot.promptPolicy.isRemote else {
             throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED, Cryptoki.onlyHere)
         }
         guard session.isWritable else { throw CryptokiError(CKR_SESSION_READ_ONLY) }

@@ -20,21 +20,21 @@ package struct PromptPolicy: Sendable {
     let administersCards: Bool
 
     /// Whether the program runs on another machine. It gives no PIN, since the person at the host is asked, and changes no token.
-    let isElsewhere: Bool
+    let isRemote: Bool
 
     /// The name of the program, for prompts; nil where it is unknown.
     let program: String?
 
     package init(
         asksItself: Bool = false, logsInOnce: Bool = false, administersCards: Bool = false,
-        isElsewhere: Bool = false, program: String? = nil,
+        isRemote: Bool = false, program: String? = nil,
         prompter: (any Prompter)? = nil, touchPrompter: (any Prompter)? = nil
     ) {
         self.program = program
         self.asksItself = asksItself
         self.logsInOnce = logsInOnce
         self.administersCards = administersCards
-        self.isElsewhere = isElsewhere
+        self.isRemote = isRemote
         self.prompter = prompter
         self.touchPrompter = touchPrompter ?? prompter
     }
@@ -73,7 +73,7 @@ package struct PromptPolicy: Sendable {
     ///   - machine: the machine, for prompts.
     ///   - prompter: asks the person at the host.
     package init(forProgramsOn machine: String, prompter: any Prompter) {
-        self.init(isElsewhere: true, program: machine, prompter: prompter)
+        self.init(isRemote: true, program: machine, prompter: prompter)
     }
 
     private static func words(of variable: String?) -> Set<String> {

@@ -126,7 +126,7 @@ final class Slot: Sendable {
 
     private func flags(_ pin: TokenPIN) -> CK_FLAGS {
         var flags = CKF_RNG | CKF_USER_PIN_INITIALIZED | CKF_TOKEN_INITIALIZED
-        if promptPolicy.isElsewhere || pin.isReadOnly && !changesCard { flags |= CKF_WRITE_PROTECTED }
+        if promptPolicy.isRemote || pin.isReadOnly && !changesCard { flags |= CKF_WRITE_PROTECTED }
         if pin.needsLogin, !promptPolicy.asksItself {
             flags |= CKF_LOGIN_REQUIRED | (pin.canAsk ? CKF_PROTECTED_AUTHENTICATION_PATH : 0)
         }

@@ -28,7 +28,7 @@ import Testing
     }
 
     /// A command on the other machine, which has neither a card nor a keychain, with the socket forwarded.
-    private func distant(_ server: OpenSSHCard.Server, _ command: [String], _ options: [String] = []) -> [String] {
+    private func remote(_ server: OpenSSHCard.Server, _ command: [String], _ options: [String] = []) -> [String] {
         let variables = ["HOME=\(far)", "XDG_RUNTIME_DIR=\(far)/run", "PCSCLITE_CSOCK_NAME=\(far)/none"]
         let forwarding = [
             "-o", "ExitOnForwardFailure=yes", "-R", "\(forwardedSocket):\(card.path("run/tokenkit/remote"))",
@@ -66,17 +66,17 @@ import Testing
     @Test func signsWithACardAtTheDesk() throws {
         defer { session.host.stop() }
         let server = try startServer()
-        let listing = try card.succeed(distant(server, tool("--list-objects")), session.variables)
+        let listing = try card.succeed(remote(server, tool("--list-objects")), session.variables)
         #expect(listing.contains("PIV AUTH") || listing.contains("Certificate"), "\(listing)")
         #expect(try card.pinentryQuestions.count == 1, "the login of ssh")
         #expect(try questions().isEmpty, "a listing asks nothing")
-        try card.succeed(distant(server, sign()), session.variables)
+        try card.succeed(remote(server, sign()), session.variables)
         try verify()
         let asked = try questions()
         #expect(asked.count == 1, "\(asked)")
         #expect(asked.first?.hasPrefix("Another machine wants to sign with a key.%0AFrom: build7%0AKey: ") == true)
         // Each use is asked about.
-        try card.succeed(distant(server, sign()), session.variables)
+        try card.succeed(remote(server, sign()), session.variables)
         #expect(try questions().count == 2)
         #expect(try card.pinentryQuestions.count == 1)
     }
@@ -85,9 +85,9 @@ import Testing
         defer { session.host.stop() }
         let server = try startServer()
         try card.writePinentry(allowingAlways: true)
-        try card.succeed(distant(server, sign()), session.variables)
+        try card.succeed(remote(server, sign()), session.variables)
         #expect(try questions().count == 2, "the question, and that before the answer holds from now on")
-        try card.succeed(distant(server, sign()), session.variables)
+        try card.succeed(remote(server, sign()), session.variables)
         #expect(try questions().count == 2)
         #expect(try session.tokenctl("access").contains("machine build7"))
         // The allowance is the machine's, whichever way it asks.
@@ -103,7 +103,7 @@ import Testing
         let options = ["-i", card.path("own"), "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none"]
         for _ in 0..<2 {
             try card.folder.write("permissions", "")
-            let said = try card.run(distant(server, sign(), options), session.variables)
+            let said = try card.run(remote(server, sign(), options), session.variables)
             // Nothing is offered for later, so that the first answer of this person is a denial.
             #expect("\(said)".contains("CKR_FUNCTION_CANCELED"), "\(said)")
             let asked = try questions()
@@ -117,7 +117,7 @@ import Testing
         defer { session.host.stop() }
         let server = try startServer()
         let login = try card.fail(
-            distant(server, tool("--login", "--pin", "000000", "--list-objects")), session.variables)
+            remote(server, tool("--login", "--pin", "000000", "--list-objects")), session.variables)
         #expect(login.contains("CKR_ARGUMENTS_BAD"), "\(login)")
         let tries = try session.tokenctl("card", "pin", "status")
         #expect(!tries.contains("2 of 3"), "\(tries)")
@@ -129,7 +129,7 @@ import Testing
                 "--login", "--login-type", "so", "--so-pin", "010203040506070801020304050607080102030405060708",
                 "--list-objects"),
         ] {
-            let said = try card.fail(distant(server, change), session.variables)
+            let said = try card.fail(remote(server, change), session.variables)
             #expect(said.contains("CKR_TOKEN_WRITE_PROTECTED"), "\(change): \(said)")
         }
     }

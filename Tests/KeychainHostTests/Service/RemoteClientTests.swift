@@ -15,7 +15,7 @@ import WireTransport
 @testable import KeychainHost
 
 /// Modules on other machines, whose connections come to a socket of their own.
-@Suite struct DistantClientTests {
+@Suite struct RemoteClientTests {
     private let folder: TemporaryFolder
     private let clients = ServedClients()
     private let end: [Int32]
@@ -25,11 +25,11 @@ import WireTransport
         var end: [Int32] = [-1, -1]
         try #require(pipe(&end) == 0)
         self.end = end
-        let (listener, elsewhere) = (
+        let (listener, remote) = (
             try HostSocket.listen(in: folder.path), try HostSocket.listen(in: folder.path, .remote)
         )
         let host = SharedHost(
-            listener: listener, counting: clients, elsewhere: elsewhere,
+            listener: listener, counting: clients, remote: remote,
             ClientMaker(module: { _, _, _ in Cryptoki(Host(ProcessKeychains(), prompter: NoPrompter())) }) {
                 _, _ throws(KeychainError) in throw KeychainError(.param)
             })
@@ -55,7 +55,7 @@ import WireTransport
 
     /// The ticket of a new client.
     private func ticket(_ first: FrameSocket) throws -> Ticket {
-        guard case .servedElsewhere(Hello.version, let ticket) = try #require(greet(first)) else {
+        guard case .servedRemotely(Hello.version, let ticket) = try #require(greet(first)) else {
             throw KeychainError(.internal, "the host serves it in another way")
         }
         return ticket

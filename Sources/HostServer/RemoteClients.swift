@@ -3,7 +3,7 @@ internal import Wire
 
 /// The clients on other machines, by their tickets. A connection that ssh forwards carries no descriptors, so that the further connections
 /// of such a client come to the socket as its first one did.
-final class DistantClients: Sendable {
+final class RemoteClients: Sendable {
     private let clients = Mutex<[Ticket: Client]>([:])
 
     /// - Returns: the client's ticket, which no other machine can guess.

@@ -15,7 +15,7 @@ import VirtualCard
 @testable import PKCS11Bridge
 
 /// A module on another machine: each use is asked about, and nothing is given or changed from there.
-@Suite struct DistantModuleTests {
+@Suite struct RemoteMachineTests {
     private static let digest = [UInt8](repeating: 7, count: 32)
     private static let ecdsa = MechanismRequest(CKM_ECDSA)
 
@@ -35,7 +35,7 @@ import VirtualCard
     ///   - person: decides.
     ///   - machine: the machine that has proved to be at the other end; nil for none.
     ///   - typist: types PINs.
-    private func distant(
+    private func remote(
         _ person: any Prompter, from machine: RemoteMachine? = build7,
         typing typist: any Prompter = TypesInTurn("123456")
     ) throws -> TestModule {
@@ -54,7 +54,7 @@ import VirtualCard
 
     @Test func eachUseIsAskedAboutAlsoAfterAPINForTheMachine() throws {
         let person = Decides(.allowOnce, .allowOnce, .deny, .allowOnce)
-        let module = try distant(person, from: nil)
+        let module = try remote(person, from: nil)
         let session = try module.session()
         try module.cryptoki.logIn(session, CKU_USER, pin: nil)
         #expect(reader.pinsSent == 1)
@@ -82,7 +82,7 @@ import VirtualCard
     @Test func whatIsAlwaysAllowedIsTheMachines() throws {
         _ = try local.session(loggedIn: true)
         let person = Decides(.allowAlways, .deny, .deny)
-        let module = try distant(person)
+        let module = try remote(person)
         let session = try module.session()
         try module.cryptoki.logIn(session, CKU_USER, pin: nil)
         for _ in 1...3 { #expect(sign(module, session) == CKR_OK) }
@@ -91,7 +91,7 @@ import VirtualCard
         // Neither another machine, nor one that has proved nothing, has the allowance.
         for machine in [RemoteMachine(id: "SHA256:2", named: "build7"), nil] {
             let other = Decides(.allowOnce)
-            let module = try distant(other, from: machine)
+            let module = try remote(other, from: machine)
             let session = try module.session()
             try module.cryptoki.logIn(session, CKU_USER, pin: nil)
             #expect(sign(module, session) == CKR_OK)
@@ -101,7 +101,7 @@ import VirtualCard
     }
 
     @Test func aPINIsNotTakenFromThereAndSpendsNoTry() throws {
-        let module = try distant(Decides())
+        let module = try remote(Decides())
         let session = try module.session()
         let commands = reader.log.count
         for user in [CKU_USER, CKU_CONTEXT_SPECIFIC] {
@@ -118,7 +118,7 @@ import VirtualCard
     @Test func nothingIsChangedFromThere() throws {
         let keychain = try local.keychain()
         let person = Decides()
-        let module = try distant(person, typing: TypesInTurn("open"))
+        let module = try remote(person, typing: TypesInTurn("open"))
         let slot = try #require(module.slots.last)
         let session = try module.cryptoki.openSession(slot, flags: CKF_SERIAL_SESSION | CKF_RW_SESSION)
         try module.cryptoki.logIn(session, CKU_USER, pin: nil)
