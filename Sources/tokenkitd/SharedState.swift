@@ -13,9 +13,8 @@ struct SharedState: Sendable {
 
     init(knownCards: KnownCards) {
         self.knownCards = knownCards
-        decisions = AccessDecisions(policy: StoredAccess(in: files)) {
-            try? AccessRules.read(in: KeychainPreferences().directories)
-        }
+        let policy = StoredAccess(in: files) { try? KeychainPreferences().loginKeychain() }
+        decisions = AccessDecisions(policy: policy) { try? AccessRules.read(in: KeychainPreferences().directories) }
     }
 
     /// Whether something would be lost with the process: what is unlocked, and what a person has allowed for ever.

@@ -21,8 +21,8 @@ package protocol InProcessHost: KeychainService {
         with key: PersistentReference, in place: String, from machine: String
     ) throws(KeychainError) -> Bool
 
-    /// Notes that a person has allowed another machine all signatures with a key: in the key's keychain, or for one of a card for as long as
-    /// the host's process runs.
+    /// Notes that a person has allowed another machine all signatures with a key: in the key's keychain, or for one of a card in the login
+    /// keychain, without which the decision ends with the host's process.
     ///
     /// - Throws: `errSecInteractionNotAllowed` for a key of a locked keychain, `errSecParam` for one of a keychain without a password;
     ///   `errSecItemNotFound`.

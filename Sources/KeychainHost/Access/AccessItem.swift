@@ -14,11 +14,25 @@ package struct AccessItem: Sendable, Hashable {
     package let place: String
     /// The item among those of all places.
     var keyInPlace: String { "\(place) \(key)" }
-    /// Whether a keychain in a file has it, in which its decisions are kept.
-    let isInFile: Bool
+    let keeper: Keeper
 
-    package init(key: String, name: String, in place: String, isInFile: Bool = false) {
-        (self.key, self.name, self.place, self.isInFile) = (key, name, place, isInFile)
+    /// The keychain in which the decisions about an item are kept.
+    package enum Keeper: Sendable, Hashable {
+        /// The item's own.
+        case own
+        /// The login keychain, for a key of a token: the key is known by itself, in whatever reader its card is.
+        case login(publicKey: [UInt8])
+        /// None, for a key that does not tell its public key: the decisions end with the host's process.
+        case none
+    }
+
+    /// The item in the keychain that keeps its decisions.
+    var keptKey: String {
+        if case .login(let publicKey) = keeper { "key \(Hex.encode(publicKey))" } else { key }
+    }
+
+    package init(key: String, name: String, in place: String, keeper: Keeper = .own) {
+        (self.key, self.name, self.place, self.keeper) = (key, name, place, keeper)
     }
 }
 
@@ -27,13 +41,15 @@ extension AccessItem {
         let account = item[.account]?.string.map { " of \($0)" } ?? ""
         self.init(
             key: item.reference.hexText, name: "\(item.journalName)\(account) in \(keychain.name)",
-            in: keychain.accessPlace, isInFile: true)
+            in: keychain.accessPlace)
     }
 
     /// A key of a token. A replaced key is another item.
     init(_ key: TokenObjectID, _ publicKey: [UInt8]?, on place: String, named name: String) {
-        let hash = publicKey.flatMap { try? Digest.hash($0, using: .sha256) }.map { Hex.encode($0) } ?? ""
-        self.init(key: "\(key) \(hash)", name: "key \(key) of \(name)", in: place)
+        let hash = publicKey.flatMap { $0.isEmpty ? nil : try? Digest.hash($0, using: .sha256) }
+        self.init(
+            key: "\(key) \(Hex.encode(hash ?? []))", name: "key \(key) of \(name)", in: place,
+            keeper: hash.map { .login(publicKey: $0) } ?? .none)
     }
 
     init(_ key: TokenKeychainKey) {

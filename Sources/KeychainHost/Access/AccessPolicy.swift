@@ -199,16 +199,21 @@ extension DecidedProgram {
 
 // MARK: Decisions in keychains
 
-/// Keeps decisions about items of keychains in the keychains' files, and others for as long as the host's process runs.
+/// Keeps decisions about items of keychains in the keychains' files, those about keys of tokens in the login keychain, and all that these cannot
+/// take in for as long as the host's process runs.
 package final class StoredAccess: AccessPolicy {
     private let files: SharedKeychains
+    private let login: @Sendable () -> String?
     private let remembered = RememberedAccess()
 
-    package init(in files: SharedKeychains) { self.files = files }
+    /// - Parameter login: tells the path of the login keychain.
+    package init(in files: SharedKeychains, login: @escaping @Sendable () -> String? = { nil }) {
+        (self.files, self.login) = (files, login)
+    }
 
     package func decision(on program: ProgramID?, to use: AccessQuestion.Use, _ item: AccessItem) -> Bool? {
         let remembered = remembered.decision(on: program, to: use, item)
-        guard remembered != false, let keychain = files.unlocked(at: item.place) else { return remembered }
+        guard remembered != false, let keychain = keeper(of: item) else { return remembered }
         let stored = AccessQuestion.Use.decision(use, program) { program, use in
             keychain.decision(on: StoredDecision.Subject(program, to: use, item))
         }
@@ -218,11 +223,10 @@ package final class StoredAccess: AccessPolicy {
     package func decide(
         _ isAllowed: Bool, _ program: DecidedProgram, to use: AccessQuestion.Use?, _ item: AccessItem
     ) {
-        if let keychain = files.unlocked(at: item.place) {
-            let subject = StoredDecision.Subject(program.id, to: use, item)
+        if let keychain = keeper(of: item) {
             let others = use == nil ? AccessQuestion.Use.allCases : []
             let isStored: Void? = try? keychain.change(
-                adding: [StoredDecision(subject, isAllowed: isAllowed, name: program.name)],
+                adding: [StoredDecision(isAllowed, program, to: use, item)],
                 removing: others.map { StoredDecision.Subject(program.id, to: $0, item) })
             if isStored != nil {
                 // One that the file could not take in before.
@@ -235,9 +239,9 @@ package final class StoredAccess: AccessPolicy {
 
     package func forget(item: AccessItem?, program: DecidedProgram?) throws(KeychainError) -> Int {
         var count = remembered.forget(item: item, program: program)
-        for keychain in files.allUnlocked where item == nil || item?.place == keychain.accessPlace {
+        for keychain in item.map({ [keeper(of: $0)].compactMap(\.self) }) ?? files.allUnlocked {
             let forgotten = try keychain.decisions().filter { decision in
-                (item == nil || item?.key == decision.subject.item) && program?.isSame(decision) ?? true
+                (item == nil || item?.keptKey == decision.subject.item) && program?.isSame(decision) ?? true
             }
             guard !forgotten.isEmpty else { continue }
             try keychain.change(adding: [], removing: forgotten.map(\.subject))
@@ -249,7 +253,7 @@ package final class StoredAccess: AccessPolicy {
     package func decisions(about item: AccessItem) throws(KeychainError) -> [ItemDecision] {
         guard let keychain = try keychain(of: item) else { return remembered.decisions(about: item) }
         let stored = try keychain.decisions().compactMap { (decision) -> ItemDecision? in
-            guard decision.subject.item == item.key, let use = AccessQuestion.Use?(stored: decision.subject.use),
+            guard decision.subject.item == item.keptKey, let use = AccessQuestion.Use?(stored: decision.subject.use),
                 let program = DecidedProgram(decision)
             else { return nil }
             return ItemDecision(program, to: use, isAllowed: decision.isAllowed)
@@ -260,21 +264,27 @@ package final class StoredAccess: AccessPolicy {
     package func replaceAllowed(_ item: AccessItem, with allowed: [ItemDecision]) throws(KeychainError) {
         guard let keychain = try keychain(of: item) else { return remembered.replaceAllowed(item, with: allowed) }
         try keychain.replaceAllowed(
-            of: item.key,
-            with: allowed.map {
-                StoredDecision(
-                    StoredDecision.Subject($0.program.id, to: $0.use, item), isAllowed: true, name: $0.program.name)
-            })
+            of: item.keptKey, with: allowed.map { StoredDecision(true, $0.program, to: $0.use, item) })
         remembered.replaceAllowed(item, with: [])
     }
 
-    /// The keychain that keeps the decisions about an item; nil for a key of a card.
+    /// The keychain that keeps the decisions about an item; nil for a key of a token whose decisions end with the process.
     ///
-    /// - Throws: `errSecInteractionNotAllowed` where it is locked, or has been unlocked with another key since.
+    /// - Throws: `errSecInteractionNotAllowed` where the item's own is locked, or has been unlocked with another key since.
     private func keychain(of item: AccessItem) throws(KeychainError) -> LocalKeychain? {
-        if let keychain = files.unlocked(at: item.place) { return keychain }
-        guard item.isInFile else { return nil }
+        if let keychain = keeper(of: item) { return keychain }
+        guard item.keeper == .own else { return nil }
         throw KeychainError(.interactionNotAllowed, "the keychain was locked meanwhile")
+    }
+
+    /// The keychain that keeps the decisions about an item, where it is unlocked. What is in one without a password, any program of the user could
+    /// have written.
+    private func keeper(of item: AccessItem) -> LocalKeychain? {
+        switch item.keeper {
+        case .own: files.unlocked(at: item.place)
+        case .login: login().flatMap { files.unlocked(inFile: $0) }.flatMap { (try? $0.hasPassword) == true ? $0 : nil }
+        case .none: nil
+        }
     }
 
     package var unsaved: [AccessEntry] { remembered.unsaved }
@@ -289,9 +299,10 @@ extension LocalKeychain {
         var names: [String: String] = [:]
         for decision in try decisions() {
             let key = decision.subject.item
-            guard let reference = Hex.decode(key).flatMap({ try? PersistentReference(parsing: $0) }) else { continue }
-            let known = names[key]
-            let found = known == nil ? try items(matching: Query(reference)).found.first : nil
+            let reference = Hex.decode(key).flatMap { try? PersistentReference(parsing: $0) }
+            let known = decision.itemName ?? names[key]
+            let found =
+                if known == nil, let reference { try items(matching: Query(reference)).found.first } else { Item?.none }
             guard let name = known ?? found.map({ AccessItem($0, in: self).name }) else { continue }
             names[key] = name
             entries.append(
@@ -307,7 +318,17 @@ extension LocalKeychain {
 
 extension StoredDecision.Subject {
     fileprivate init(_ program: ProgramID?, to use: AccessQuestion.Use?, _ item: AccessItem) {
-        self.init(item: item.key, use: use.map { Int64($0.rawValue) } ?? 0, program: program.stored)
+        self.init(item: item.keptKey, use: use.map { Int64($0.rawValue) } ?? 0, program: program.stored)
+    }
+}
+
+extension StoredDecision {
+    fileprivate init(
+        _ isAllowed: Bool, _ program: DecidedProgram, to use: AccessQuestion.Use?, _ item: AccessItem
+    ) {
+        self.init(
+            Subject(program.id, to: use, item), isAllowed: isAllowed, name: program.name,
+            itemName: item.keeper == .own ? nil : item.name)
     }
 }
 

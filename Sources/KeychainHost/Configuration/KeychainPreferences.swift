@@ -1,5 +1,5 @@
 internal import KeychainStore
-internal import KeychainModel
+package import KeychainModel
 internal import Localization
 public import Platform
 internal import Settings
@@ -95,7 +95,7 @@ public struct KeychainPreferences: Sendable {
     }
 
     /// The keychain that is unlocked with the password of the login; it may not exist.
-    func loginKeychain() throws(KeychainError) -> String {
+    package func loginKeychain() throws(KeychainError) -> String {
         try loginKeychain(try text(of: .user))
     }
 

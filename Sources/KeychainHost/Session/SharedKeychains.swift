@@ -65,6 +65,14 @@ public final class SharedKeychains: Sendable {
         opened.withLock { Array($0.values) }.first { $0.accessPlace == place && !$0.isLocked }
     }
 
+    /// The keychain in a file that is open and unlocked; nil without one.
+    func unlocked(inFile path: String) -> LocalKeychain? {
+        guard let keychain = known(at: path) ?? (try? KeychainFile(existing: path)).flatMap({ known(at: $0.path) }),
+            !keychain.isLocked
+        else { return nil }
+        return keychain
+    }
+
     /// The open keychains that are unlocked, in the order of their paths.
     var allUnlocked: [LocalKeychain] {
         opened.withLock { Array($0.values) }.filter { !$0.isLocked }.sorted { $0.path < $1.path }

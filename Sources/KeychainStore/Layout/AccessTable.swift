@@ -6,7 +6,7 @@ internal import SystemCrypto
 package struct StoredDecision: Sendable, Hashable {
     /// The item, the use and the program, of which there is one decision at most.
     package struct Subject: Sendable, Hashable {
-        /// The item, by ``PersistentReference/hexText``.
+        /// The item: by ``PersistentReference/hexText``, or one that is not in the keychain by a text that is no such number.
         package let item: String
         /// The number of the use; 0 for all.
         package let use: Int64
@@ -22,27 +22,38 @@ package struct StoredDecision: Sendable, Hashable {
     package let isAllowed: Bool
     /// The name of the program, for people.
     package let name: String
+    /// The name of an item that is not in the keychain, for people; nil for one that is.
+    package let itemName: String?
 
     /// Bytes of a name that are kept.
     private static let maximumName = 4096
 
-    package init(_ subject: Subject, isAllowed: Bool, name: String) {
-        (self.subject, self.isAllowed, self.name) = (subject, isAllowed, name)
+    package init(_ subject: Subject, isAllowed: Bool, name: String, itemName: String? = nil) {
+        (self.subject, self.isAllowed, self.name, self.itemName) = (subject, isAllowed, name, itemName)
     }
 
     /// - Parameter content: of a row's seal.
     /// - Returns: nil for a kind that this program does not know.
     fileprivate init?(_ subject: Subject, content: [UInt8]) {
-        let name = String(decoding: content.dropFirst(), as: UTF8.self)
+        let names = content.dropFirst().split(separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+        let name = names.first ?? ""
         switch content.first {
         // The rows of layout 10.
         case nil, 1: self.init(subject, isAllowed: true, name: name)
         case 2: self.init(subject, isAllowed: false, name: name)
+        case 3 where names.count == 2: self.init(subject, isAllowed: true, name: name, itemName: names[1])
+        case 4 where names.count == 2: self.init(subject, isAllowed: false, name: name, itemName: names[1])
         default: return nil
         }
     }
 
-    fileprivate var content: [UInt8] { [isAllowed ? 1 : 2] + name.utf8.prefix(Self.maximumName) }
+    fileprivate var content: [UInt8] {
+        // A path has no zero byte.
+        let name = name.utf8.prefix(Self.maximumName)
+        guard let itemName else { return [isAllowed ? 1 : 2] + name }
+        return [isAllowed ? 3 : 4] + name + [0] + itemName.utf8.prefix(Self.maximumName)
+    }
 }
 
 // The rows of the table `access`. Each has a seal under the keychain's key, so that a row that somebody else has written or moved decides
