@@ -24,9 +24,7 @@ enum ArgumentForms {
         guard arguments.contains(where: hasLettersBeforeEqualsSign) else { return arguments }
         var (command, words): (any ParsableCommand.Type, _) = (Tokenctl.self, arguments[...])
         var rewritten: [String] = []
-        while let name = words.first,
-            let next = command.configuration.subcommands.first(where: { $0._commandName == name })
-        {
+        while let name = words.first, let next = CommandName.subcommand(name, of: command) {
             command = next
             rewritten.append(words.removeFirst())
         }

@@ -59,7 +59,12 @@ struct CommandLineInterpreter {
                 Warnings.show(note)
                 return 0
             }
-            var command = try Tokenctl.parseAsRoot(ArgumentForms.expanded(arguments))
+            if arguments == ["--version"] {
+                StandardOutput.line(Tokenctl.nameAndVersion)
+                try StandardOutput.finish()
+                return 0
+            }
+            var command = try Tokenctl.command(in: ArgumentForms.expanded(arguments))
             try command.run()
             try StandardOutput.finish()
             return 0

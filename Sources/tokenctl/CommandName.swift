@@ -14,18 +14,24 @@ enum CommandName {
         var (whole, rest) = ([String](), arguments[...])
         var command: any ParsableCommand.Type = Tokenctl.self
         while let given = rest.first, !given.hasPrefix("-"), !command.configuration.subcommands.isEmpty {
-            let name = try complete(given, below: command, whole)
+            let exact = subcommand(given, of: command)
+            let name = if exact == nil { try complete(given, below: command, whole) } else { given }
             whole.append(name)
             rest.removeFirst()
             if name == help { continue }
             // A command that is not needed here takes any arguments.
-            guard let next = command.configuration.subcommands.first(where: { $0._commandName == name }) else {
-                return whole + rest
-            }
+            guard let next = exact ?? subcommand(name, of: command) else { return whole + rest }
             command = next
         }
         try requireName(rest, below: command, whole)
         return whole + rest
+    }
+
+    /// The subcommand of a name; nil where there is none.
+    static func subcommand(
+        _ name: String, of command: any ParsableCommand.Type
+    ) -> (any ParsableCommand.Type)? {
+        command.configuration.subcommands.first { $0._commandName == name }
     }
 
     /// Checks the name of a command that follows options. No command takes options there, but the parser would complain

@@ -10,17 +10,18 @@ enum InheritedDescriptors {
 
     static func contains(_ descriptor: Int32) -> Bool { numbers.contains(descriptor) }
 
-    private static func current() -> Set<Int32> {
+    // No set: the start of each command would pay for one of a new type.
+    private static func current() -> [Int32] {
         guard let folder = unsafe opendir("/proc/self/fd") else { return [] }
         defer { unsafe closedir(folder) }
-        var numbers: Set<Int32> = []
+        let own = unsafe dirfd(folder)
+        var numbers: [Int32] = []
         while let entry = unsafe readdir(folder) {
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
                 unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
             }
-            if let number = Int32(name) { numbers.insert(number) }
+            if let number = Int32(name), number != own { numbers.append(number) }
         }
-        numbers.remove(unsafe dirfd(folder))
         return numbers
     }
 }

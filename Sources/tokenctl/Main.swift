@@ -73,7 +73,7 @@ struct Tokenctl: ParsableCommand {
             for when it is needed. Before the command's name -i reads commands from standard input, -p sets their prompt, \
             -q leaves warnings out, and -v tells each command's exit status.
             """,
-        version: "tokenctl \(version)",
+        version: nameAndVersion,
         groupedSubcommands: [
             CommandGroup(
                 name: "Cards",
@@ -110,4 +110,5 @@ struct Tokenctl: ParsableCommand {
         ])
 
     static let version = HostStatus.currentVersion
+    static let nameAndVersion = "tokenctl \(version)"
 }
