@@ -1,3 +1,5 @@
+internal import Localization
+
 /// A message for the person at the machine, whichever window is in front.
 package struct DesktopNotice: Sendable, Hashable {
     package enum Kind: Sendable {
@@ -13,6 +15,12 @@ package struct DesktopNotice: Sendable, Hashable {
     package let title: String
     /// Plain text, in which each name from a card or a program is bounded and has no line feed.
     package let text: String
+
+    /// A notice in the language of the host's process, which is that of the desktop.
+    init(topic: String, kind: Kind, title: LocalizedText, text: LocalizedText) {
+        (self.topic, self.kind) = (topic, kind)
+        (self.title, self.text) = (title.rendered(in: .ofProcess), text.rendered(in: .ofProcess))
+    }
 }
 
 /// The way to the desktop.

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import HostAPI
 internal import KeychainModel
+internal import Localization
 package import Platform
 internal import SecureBytes
 internal import Synchronization
@@ -66,16 +67,18 @@ package final class DesktopNotices: Sendable {
         }
     }
 
-    private func tellOfRefusal(_ kind: PINKind, _ triesLeft: Int, _ reader: String, _ program: String) {
-        let card = "The card in \(DesktopText.name(reader))"
+    private func tellOfRefusal(_ kind: PINKind, _ triesLeft: Int, _ reader: String, _ program: LocalizedText) {
+        let card = DesktopText.name(reader)
         let notice =
             triesLeft == 0
             ? DesktopNotice(
                 topic: "PIN \(reader)", kind: .warning, title: "The \(kind.name) is blocked",
-                text: "\(card) refused the last try of the \(kind.name), which came from \(program).")
+                text: "The card in \(card) refused the last try of the \(kind.name), which came from \(program).")
             : DesktopNotice(
                 topic: "PIN \(reader)", kind: .warning, title: "One try of the \(kind.name) is left",
-                text: "\(card) refused the \(kind.name) that came from \(program). Another wrong one blocks it.")
+                text:
+                    "The card in \(card) refused the \(kind.name) that came from \(program). Another wrong one blocks it."
+            )
         _ = notifier.show(notice)
     }
 
@@ -86,7 +89,7 @@ package final class DesktopNotices: Sendable {
         let notice = DesktopNotice(
             topic: "card \(reader)", kind: .warning,
             title: isUnknown ? "No driver knows the card" : "The card does not answer",
-            text: DesktopText.sentence(error.reason))
+            text: LocalizedText(verbatim: DesktopText.sentence(error.reason)))
         // Programs may ask for the card many times a second.
         let now = now()
         let isNew = unusable.withLock { unusable in
@@ -135,16 +138,19 @@ package final class DesktopNotices: Sendable {
         guard let first = ends.first?.0 else { return }
         var lines = ends.prefix(DesktopNotices.mostLines).map { item, certificate in
             let days = (certificate.notAfter - now) / DesktopNotices.day
-            let time = days == 0 ? "within a day" : days == 1 ? "in a day" : "in \(days) days"
+            let time: LocalizedText =
+                days == 0 ? "within a day" : .plural(Int(days), one: "in a day", other: "in \(days) days")
             let label = item.label.map { ", \(DesktopText.name($0))," } ?? ""
-            return "The certificate of \(DesktopText.name(item.commonName ?? token.rawValue))\(label) ends \(time)."
+            let name = DesktopText.name(item.commonName ?? token.rawValue)
+            return "The certificate of \(name)\(label) ends \(time)." as LocalizedText
         }
-        if ends.count > lines.count { lines.append("So do \(ends.count - lines.count) more.") }
+        let more: LocalizedText = "So do \(ends.count - lines.count) more."
+        if ends.count > lines.count { lines.append(more) }
         // Those of a token that are read one after the other replace none of each other.
         let notice = DesktopNotice(
             topic: "certificate \(first.reference)", kind: .warning,
             title: ends.count == 1 ? "A certificate ends soon" : "Certificates end soon",
-            text: lines.joined(separator: "\n"))
+            text: LocalizedText(verbatim: lines.map { $0.rendered(in: .ofProcess) }.joined(separator: "\n")))
         _ = notifier.show(notice)
     }
 }
@@ -179,7 +185,9 @@ private enum DesktopText {
 
     static func name(_ name: String) -> String { "'\(bounded(name, mostCharacters))'" }
 
-    static func program(_ name: String) -> String { name.isEmpty ? "A program" : self.name(name) }
+    static func program(_ name: String) -> LocalizedText {
+        name.isEmpty ? "A program" : LocalizedText(verbatim: self.name(name))
+    }
 
     /// A reason of an error as a sentence.
     static func sentence(_ reason: String) -> String {
