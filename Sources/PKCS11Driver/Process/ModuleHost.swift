@@ -1,5 +1,6 @@
 internal import CCryptoki
 internal import CryptokiNames
+internal import Platform
 internal import SecureBytes
 internal import Synchronization
 internal import TokenKit
@@ -21,18 +22,36 @@ final class ModuleHost: Sendable {
         var endsInARow = 0
         /// The end of the time for which the module is left alone, and the error of calls until then.
         var rest: (end: ContinuousClock.Instant, reason: TokenError)?
+        var hasEnded = false
+
+        mutating func end() { (worker, seen, hasEnded) = (nil, nil, true) }
     }
 
-    init(_ module: ConfiguredModule, program: WorkerProgram, patience: WorkerPatience) {
+    /// - Parameter rejectedPINs: those of an earlier host of the module.
+    init(
+        _ module: ConfiguredModule, program: WorkerProgram, patience: WorkerPatience,
+        _ rejectedPINs: VolatileTokenMemory = VolatileTokenMemory()
+    ) {
         self.module = module
         self.program = program
         self.patience = patience
+        self.rejectedPINs = rejectedPINs
+    }
+
+    /// The host of the module after the end of this one. The PINs that tokens have refused stay refused.
+    func renewed() -> ModuleHost { ModuleHost(module, program: program, patience: patience, rejectedPINs) }
+
+    /// Ends the worker for good, as soon as it has answered the present request.
+    func end() {
+        guard state.withLockIfAvailable({ $0.end() }) == nil else { return }
+        // A token may wait for a touch.
+        if !BlockingThread.start({ self.state.withLock { $0.end() } }) { state.withLock { $0.end() } }
     }
 
     /// The PINs that tokens have refused, which are not sent again.
     ///
     /// Most modules do not tell how many tries are left, so that a refused PIN may be right by the next run: no file keeps it.
-    let rejectedPINs = VolatileTokenMemory()
+    let rejectedPINs: VolatileTokenMemory
 
     /// The present tokens.
     func tokens() throws(TokenError) -> (answer: [ModuleTokenInfo], run: Int) {
@@ -143,6 +162,7 @@ final class ModuleHost: Sendable {
 
     private func started(_ state: inout State) throws(TokenError) -> WorkerProcess {
         if let worker = state.worker { return worker }
+        if state.hasEnded { throw TokenError(.card(.removed), "the module '\(module.name)' was removed") }
         if let rest = state.rest {
             guard rest.end < .now else { throw rest.reason }
             (state.rest, state.endsInARow) = (nil, 0)

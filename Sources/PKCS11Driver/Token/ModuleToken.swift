@@ -18,6 +18,8 @@ struct ModuleToken {
     private let info: ModuleTokenInfo
     private let run: Int
     let insertion: TokenInsertion
+    /// The clients that have given the PIN of the present login, among those that share the token.
+    var givers: Set<Int> = []
     private var objects: ModuleObjects?
 
     init(_ host: ModuleHost, _ info: ModuleTokenInfo, run: Int, _ insertion: TokenInsertion) {
@@ -39,8 +41,12 @@ struct ModuleToken {
 
     var knownFacts: KnownTokenFacts { KnownTokenFacts(version: identity.version, pinRules: pinRules) }
 
+    /// Whether private keys are used only after a login.
+    var wantsLogin: Bool { info.has(CKF_LOGIN_REQUIRED) }
+
     var pinRules: PINRules {
-        PINRules(isManagedHere: false, isTypedOnToken: info.has(CKF_PROTECTED_AUTHENTICATION_PATH))
+        PINRules(
+            isManagedHere: false, isTypedOnToken: info.has(CKF_PROTECTED_AUTHENTICATION_PATH), isWanted: wantsLogin)
     }
 
     var identity: TokenIdentity {
@@ -73,7 +79,7 @@ struct ModuleToken {
         let found = try host.ask(.objects(slot: info.slot), in: run) { (fields) throws(MalformedMessage) in
             try fields.values(ModuleObject.self)
         }
-        let made = ModuleObjects(found.answer, hidesKeys: info.has(CKF_LOGIN_REQUIRED) && !pins.isPresented)
+        let made = ModuleObjects(found.answer, hidesKeys: wantsLogin && !pins.isPresented)
         objects = made
         return made
     }
@@ -97,7 +103,7 @@ struct ModuleToken {
 
     mutating func logOut(_ pins: inout PINSession) throws(TokenError) {
         pins.notPresented()
-        objects = nil
+        (givers, objects) = ([], nil)
         _ = try host.ask(.logOut(slot: info.slot), in: run) { _ in () }
     }
 

@@ -1,4 +1,5 @@
 internal import CryptokiNames
+internal import Platform
 internal import SecureBytes
 internal import Synchronization
 internal import SystemCrypto
@@ -13,7 +14,17 @@ final class ModuleTokenSlot: TokenBackend {
     private let host: ModuleHost
     private let slot: UInt64
     private let pinLimits: @Sendable () -> PINLimits
-    private let state = Mutex(State())
+    private let shared: Shared
+    /// The slot of which this one has the token and its login in common; nil for a slot of one client.
+    private let first: ModuleTokenSlot?
+    /// The number of this slot's client among those that share the token.
+    private let client: Int
+
+    /// The token in the slot, for all clients that share it.
+    private final class Shared: Sendable {
+        let state = Mutex(State())
+        let questionTurn = QuestionTurn()
+    }
 
     private struct State {
         var token: ModuleToken?
@@ -29,14 +40,27 @@ final class ModuleTokenSlot: TokenBackend {
         name = description.isEmpty ? host.module.name : "\(description) (\(host.module.name))"
         cryptokiName = CryptokiSlotName(description: description, manufacturer: "", number: UInt(token.slot))
         self.pinLimits = pinLimits
+        (shared, first, client) = (Shared(), nil, 0)
     }
+
+    /// Makes the slot of another client, which has the token and its login in common with an existing slot. The client uses a PIN that
+    /// another one has given only by a person's permission.
+    init(sharing first: ModuleTokenSlot, for client: Int) {
+        (name, cryptokiName, host, slot) = (first.name, first.cryptokiName, first.host, first.slot)
+        pinLimits = first.pinLimits
+        (shared, self.first, self.client) = (first.shared, first, client)
+    }
+
+    func isShared(with slot: ModuleTokenSlot) -> Bool { shared === slot.shared }
+
+    var questionTurn: QuestionTurn? { first?.shared.questionTurn }
 
     var occupancy: ReaderOccupancy {
         ReaderOccupancy(hasCard: (try? host.tokens().answer.contains { $0.slot == slot }) ?? false)
     }
 
     var isHeldElsewhere: Bool { false }
-    var isInUse: Bool { state.withLockIfAvailable { _ in false } ?? true }
+    var isInUse: Bool { shared.state.withLockIfAvailable { _ in false } ?? true }
     func holds(_ insertion: TokenInsertion) -> Bool { (try? known(at: insertion)?.isThere()) ?? false }
     /// Does nothing: requests to the worker have their own time limit.
     func endWaits() {}
@@ -47,7 +71,7 @@ final class ModuleTokenSlot: TokenBackend {
     private func use<Result: ~Copyable & Sendable>(
         at expected: TokenInsertion?, _ body: (inout ModuleToken, inout PINSession) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
-        try state.withLock { (state) throws(TokenError) in
+        try shared.state.withLock { (state) throws(TokenError) in
             do throws(TokenError) {
                 if let expected, state.token?.insertion != expected { throw ModuleTokenSlot.exchanged }
                 var token = try present(&state)
@@ -102,15 +126,17 @@ final class ModuleTokenSlot: TokenBackend {
 
     private func beginTerm(_ pins: inout PINSession) {
         guard pins.beginTerm(pinLimits(), at: .now) else { return }
-        pins.isAwaited = PINSession.waitForEnd { [weak self] in
-            self?.state.withLock { state in
+        // A login outlasts the client that made it.
+        let slot = first ?? self
+        pins.isAwaited = PINSession.waitForEnd { [weak slot] in
+            slot?.shared.state.withLock { state in
                 state.pins.endTerm(at: .now)
                 return state.pins.rest(at: .now)
             }
-        } then: { [weak self] in
+        } then: { [weak slot] in
             // Every call performs a pending logout first.
-            guard let self, let insertion = state.withLock({ $0.token?.insertion }) else { return }
-            try? use(at: insertion) { (_, _) throws(TokenError) in }
+            guard let slot, let insertion = slot.shared.state.withLock({ $0.token?.insertion }) else { return }
+            try? slot.use(at: insertion) { (_, _) throws(TokenError) in }
         }
     }
 
@@ -125,7 +151,7 @@ final class ModuleTokenSlot: TokenBackend {
     // MARK: Known without a command
 
     private func known(at insertion: TokenInsertion) -> ModuleToken? {
-        state.withLock { $0.token?.insertion == insertion ? $0.token : nil }
+        shared.state.withLock { $0.token?.insertion == insertion ? $0.token : nil }
     }
 
     func knownLabel(at insertion: TokenInsertion) -> String? { known(at: insertion)?.identity.label }
@@ -136,7 +162,7 @@ final class ModuleTokenSlot: TokenBackend {
     func selection(ofCryptokiID id: [UInt8], at insertion: TokenInsertion) -> TokenSelection? { .all }
 
     func knownFacts(at insertion: TokenInsertion) -> KnownTokenFacts? {
-        let token = state.withLockIfAvailable { $0.token?.insertion == insertion ? $0.token : nil }
+        let token = shared.state.withLockIfAvailable { $0.token?.insertion == insertion ? $0.token : nil }
         return (token ?? nil)?.knownFacts
     }
 
@@ -201,7 +227,10 @@ final class ModuleTokenSlot: TokenBackend {
     }
 
     func verify(_ pin: borrowing PIN, lastTry: LastTry, at insertion: TokenInsertion) throws(TokenError) {
-        try use(at: insertion) { (token, pins) throws(TokenError) in try token.verify(pin, lastTry, &pins) }
+        try use(at: insertion) { (token, pins) throws(TokenError) in
+            try token.verify(pin, lastTry, &pins)
+            token.givers.insert(client)
+        }
     }
 
     func change(
@@ -234,20 +263,20 @@ final class ModuleTokenSlot: TokenBackend {
     // MARK: Login
 
     func beginLogin(with pin: borrowing PIN, at insertion: TokenInsertion) {
-        state.withLock { if $0.token?.insertion == insertion { $0.pins.beginLogin(with: pin) } }
+        shared.state.withLock { if $0.token?.insertion == insertion { $0.pins.beginLogin(with: pin) } }
     }
 
-    func refreshLogin() { state.withLock { $0.pins.refreshLogin() } }
-    func endLogin() { state.withLock { $0.pins.endLogin() } }
+    func refreshLogin() { shared.state.withLock { $0.pins.refreshLogin() } }
+    func endLogin() { shared.state.withLock { $0.pins.endLogin() } }
 
     var loginState: PINSession.LoginState? {
-        state.withLockIfAvailable { state in
+        shared.state.withLockIfAvailable { state in
             state.pins.endTerm(at: .now)
             return state.pins.loginState()
         }
     }
 
-    func loginPIN() -> PIN? { state.withLock { $0.pins.loginPIN() } }
+    func loginPIN() -> PIN? { shared.state.withLock { $0.pins.loginPIN() } }
 
     func loginPIN(for key: TokenObjectID, at insertion: TokenInsertion) throws(TokenError) -> PIN {
         try use(at: insertion) { (token, pins) throws(TokenError) in
@@ -268,6 +297,7 @@ final class ModuleTokenSlot: TokenBackend {
         _ operation: TokenOperation, at insertion: TokenInsertion, notice: OperationNotice?
     ) throws(TokenError) -> Secret {
         try use(at: insertion) { (token, pins) throws(TokenError) in
+            if first != nil { try checkRight(to: operation, &token, pins) }
             let end = notice?()
             defer { end?() }
             return try token.perform(operation, pins)
@@ -281,12 +311,41 @@ final class ModuleTokenSlot: TokenBackend {
         try use(at: insertion) { (token, pins) throws(TokenError) in
             let end = notice?()
             defer { end?() }
-            return try token.perform(operation, presenting: pin, lastTry, &pins)
+            let result = try token.perform(operation, presenting: pin, lastTry, &pins)
+            token.givers.insert(client)
+            return result
         }
     }
 
+    /// Checks the right of a client that shares the token to use a key without giving the PIN.
+    ///
+    /// - Throws: ``TokenError`` `.pinRequired` where nobody has given the PIN, and for a key that wants it each time;
+    ///   `.permissionRequired` where a person has to allow the use.
+    private func checkRight(
+        to operation: TokenOperation, _ token: inout ModuleToken, _ pins: PINSession
+    ) throws(TokenError) {
+        guard pins.isPresented || !token.wantsLogin else {
+            throw TokenError(.pinRequired, "the token wants its PIN first")
+        }
+        guard !operation.isPermitted, !token.givers.contains(client) else { return }
+        let key = try token.inventory(.privateKey(operation.key), pins).objects.first?.key
+        guard key?.pinPolicy != .always else {
+            throw TokenError(.pinRequired, "the key wants the PIN for each use")
+        }
+        throw TokenError(
+            .permissionRequired, "the program has not given the PIN itself, and nobody has allowed it to use the key")
+    }
+
+    /// Ends the login of all clients, unless nobody is logged in.
+    func forgetPIN() {
+        let insertion = shared.state.withLock { $0.pins.isPresented ? $0.token?.insertion : nil }
+        if let insertion { try? logOut(at: insertion) }
+    }
+
     func disconnect(resetting: Bool) {
-        state.withLock { state in
+        // Another client may use the token.
+        guard resetting || first == nil else { return }
+        shared.state.withLock { state in
             if resetting { try? state.token?.logOut(&state.pins) }
             drop(&state)
         }

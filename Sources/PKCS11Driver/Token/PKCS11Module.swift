@@ -20,26 +20,65 @@ public final class PKCS11Module: TokenModule {
     private let host: ModuleHost
     private let pinLimits: @Sendable () -> PINLimits
     private let slots = Mutex<[UInt64: ModuleTokenSlot]>([:])
+    /// The module of which this one has the worker and all logins in common; nil for a module of one client.
+    private let first: PKCS11Module?
+    /// The number of this client among those of the first module.
+    private let client: Int
+    private let clients = Atomic(0)
 
     /// - Parameter pinLimits: the limits of the time for which a PIN that is given to a token now stays valid.
-    public init(
+    public convenience init(
         _ configured: ConfiguredModule, worker: WorkerProgram, patience: WorkerPatience = WorkerPatience(),
         endingPINsAfter pinLimits: @escaping @Sendable () -> PINLimits = { .none }
     ) {
-        self.configured = configured
-        self.pinLimits = pinLimits
-        host = ModuleHost(configured, program: worker, patience: patience)
+        self.init(configured, ModuleHost(configured, program: worker, patience: patience), pinLimits)
     }
+
+    private init(
+        _ configured: ConfiguredModule, _ host: ModuleHost, _ pinLimits: @escaping @Sendable () -> PINLimits
+    ) {
+        (self.configured, self.host, self.pinLimits) = (configured, host, pinLimits)
+        (first, client) = (nil, 0)
+    }
+
+    /// Makes the module of another client, which has the worker and the logins of tokens in common with an existing one. The client uses
+    /// a PIN that another one has given only by a person's permission.
+    package init(sharing other: PKCS11Module) {
+        let first = other.first ?? other
+        (configured, host, pinLimits) = (first.configured, first.host, first.pinLimits)
+        (self.first, client) = (first, first.clients.add(1, ordering: .relaxed).newValue)
+    }
+
+    /// The module after its end, with a new worker. The PINs that tokens have refused stay refused.
+    package func renewed() -> PKCS11Module { PKCS11Module(configured, host.renewed(), pinLimits) }
 
     public func tokens() throws(TokenError) -> [ModuleSlot] {
         let present = try host.tokens().answer
+        return zip(present, slots(of: present)).map { ModuleSlot(reader: $0.slotDescription, slot: $1) }
+    }
+
+    private func slots(of present: [ModuleTokenInfo]) -> [ModuleTokenSlot] {
+        let firsts = first?.slots(of: present)
         return slots.withLock { slots in
             slots = slots.filter { slot in present.contains { $0.slot == slot.key } }
-            return present.map { token in
-                let slot = slots[token.slot] ?? ModuleTokenSlot(host, token, endingPINsAfter: pinLimits)
+            return present.enumerated().map { index, token in
+                let first = firsts?[index]
+                if let known = slots[token.slot], first.map(known.isShared) ?? true { return known }
+                let slot =
+                    first.map { ModuleTokenSlot(sharing: $0, for: client) }
+                    ?? ModuleTokenSlot(host, token, endingPINsAfter: pinLimits)
                 slots[token.slot] = slot
-                return ModuleSlot(reader: token.slotDescription, slot: slot)
+                return slot
             }
         }
     }
+
+    /// Ends the logins of all tokens, also those of the clients that share this module. Waits for a request that is under way.
+    package func forgetPINs() {
+        let slots = slots.withLock { Array($0.values) }
+        for slot in slots { slot.forgetPIN() }
+    }
+
+    /// Ends the worker for good, for all clients.
+    package func end() { host.end() }
 }

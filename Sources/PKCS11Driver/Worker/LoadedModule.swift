@@ -147,10 +147,13 @@ final class LoadedModule {
         return try body(session)
     }
 
+    /// Presents a PIN. A login ends before that: during it, modules take any PIN.
+    ///
     /// - Parameter pin: empty where the token itself asks for the PIN.
     func logIn(
         _ session: CK_SESSION_HANDLE, _ user: CK_USER_TYPE, _ pin: borrowing Secret
     ) throws(ModuleFailure) {
+        if user == CK_USER_TYPE(CKU_USER), isLoggedIn(session) { try endLogin(session) }
         let login = try unsafe call("C_Login", functions.pointee.C_Login)
         let isEmpty = pin.isEmpty
         let code = unsafe pin.bytes.withUnsafeBufferPointer { bytes in
@@ -170,12 +173,14 @@ final class LoadedModule {
     }
 
     func logOut(_ slot: CK_SLOT_ID) throws(ModuleFailure) {
+        try withSession(slot) { (session) throws(ModuleFailure) in try endLogin(session) }
+    }
+
+    private func endLogin(_ session: CK_SESSION_HANDLE) throws(ModuleFailure) {
         let logout = try unsafe call("C_Logout", functions.pointee.C_Logout)
-        try withSession(slot) { (session) throws(ModuleFailure) in
-            let code = logout(session)
-            guard code != CKR_USER_NOT_LOGGED_IN else { return }
-            try LoadedModule.check("C_Logout", code)
-        }
+        let code = logout(session)
+        guard code != CKR_USER_NOT_LOGGED_IN else { return }
+        try LoadedModule.check("C_Logout", code)
     }
 
     // MARK: Keys

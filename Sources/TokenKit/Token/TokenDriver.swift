@@ -213,6 +213,9 @@ public struct PINRules: Hashable, Sendable {
     /// Whether the PIN can only be typed on the token's own keys.
     public var isTypedOnToken: Bool
 
+    /// Whether the token has a PIN at all, which its private keys want.
+    public var isWanted: Bool
+
     /// The form of an entry on a reader's keys; nil where that is not possible.
     public var entry: PINEntry?
 
@@ -224,12 +227,13 @@ public struct PINRules: Hashable, Sendable {
 
     public init(
         lengths: ClosedRange<Int> = 0...255, onlyDigits: Bool = false, isManagedHere: Bool = true,
-        isTypedOnToken: Bool = false, entry: PINEntry? = nil
+        isTypedOnToken: Bool = false, isWanted: Bool = true, entry: PINEntry? = nil
     ) {
         self.lengths = lengths
         self.onlyDigits = onlyDigits
         self.isManagedHere = isManagedHere
         self.isTypedOnToken = isTypedOnToken
+        self.isWanted = isWanted
         self.entry = entry
     }
 }
