@@ -15,10 +15,12 @@ package protocol InProcessHost: KeychainService {
 
     /// Whether a person has allowed another machine all signatures with a key.
     ///
-    /// - Parameter machine: its ``RemoteMachine/id``.
+    /// - Parameters:
+    ///   - place: the key's ``TokenPlace/location``; nil for a key of a module's token.
+    ///   - machine: its ``RemoteMachine/id``.
     /// - Throws: as ``allowAlwaysSigning(with:in:from:)``.
     func mayAlwaysSign(
-        with key: PersistentReference, in place: String, from machine: String
+        with key: PersistentReference, in place: String?, from machine: String
     ) throws(KeychainError) -> Bool
 
     /// Notes that a person has allowed another machine all signatures with a key: in the key's keychain, or for one of a card in the login
@@ -27,8 +29,14 @@ package protocol InProcessHost: KeychainService {
     /// - Throws: `errSecInteractionNotAllowed` for a key of a locked keychain, `errSecParam` for one of a keychain without a password;
     ///   `errSecItemNotFound`.
     func allowAlwaysSigning(
-        with key: PersistentReference, in place: String, from machine: RemoteMachine
+        with key: PersistentReference, in place: String?, from machine: RemoteMachine
     ) throws(KeychainError)
+
+    /// Logs in to the token of the host's modules that takes a PIN, with the one that comes along.
+    ///
+    /// - Throws: `errSecNoSuchKeychain` where no token takes a PIN; `errSecParam` where several do, and the PIN is tried on none;
+    ///   `errSecAuthFailed`.
+    func logInToModule(_ context: RequestContext) throws(KeychainError)
 
     /// Logs in to a card as its administrator, whom PKCS #11 calls the security officer. The login ends as a user's does, and goes on while
     /// the card's content is changed by it.

@@ -44,20 +44,26 @@ extension Host {
     }
 
     package func mayAlwaysSign(
-        with key: PersistentReference, in place: String, from machine: String
+        with key: PersistentReference, in place: String?, from machine: String
     ) throws(KeychainError) -> Bool {
         guard let permission else { return false }
         return permission.isAlwaysAllowed(.sign, of: try accessItem(key, in: place), to: machine)
     }
 
     package func allowAlwaysSigning(
-        with key: PersistentReference, in place: String, from machine: RemoteMachine
+        with key: PersistentReference, in place: String?, from machine: RemoteMachine
     ) throws(KeychainError) {
         try requiredPermission.allowAlways(.sign, of: try accessItem(key, in: place), to: machine)
     }
 
-    private func accessItem(_ key: PersistentReference, in place: String) throws(KeychainError) -> AccessItem {
-        try run(RequestContext(questions: .never)) { _ throws(KeychainError) in
+    private func accessItem(_ key: PersistentReference, in place: String?) throws(KeychainError) -> AccessItem {
+        let context = RequestContext(questions: .never)
+        guard let place else {
+            return try visit(context, onToken: key.tokenID != nil) { visit throws(KeychainError) in
+                try visit.session.accessItem(key)
+            }
+        }
+        return try run(context) { _ throws(KeychainError) in
             try placeTable.place(at: place).accessItem(key)
         }
     }

@@ -78,6 +78,18 @@ public final class Host: KeychainService {
             knownCards: knownCards, in: process, for: program, watchingReaders: watch, log: log)
     }
 
+    /// Makes the host of a client that has the tokens of modules alone.
+    ///
+    /// - Parameter prompter: asks for PINs; nil for nobody.
+    package convenience init(
+        forModulesOf keychains: ProcessKeychains, prompter: (any Prompter)?, in process: HostProcess = HostProcess(),
+        for program: HostStatus.Client? = nil
+    ) {
+        self.init(
+            of: ModuleTokens(process: keychains), for: SearchClient(accessGroups: .all),
+            prompter: prompter ?? NoPrompter(), in: process, for: program)
+    }
+
     init(
         of keychains: any HostedKeychains, for client: SearchClient, prompter: any Prompter,
         touchPrompter: (any Prompter)? = nil, knownCards: KnownCards? = nil, in process: HostProcess = HostProcess(),

@@ -107,6 +107,13 @@ extension TokenKeychain {
         try present { () throws(TokenError) in try slot.isPINPresented() }
     }
 
+    /// Whether the token's private keys want a PIN.
+    ///
+    /// - Throws: as ``isUnlocked()`` does.
+    func wantsPIN() throws(KeychainError) -> Bool {
+        try slot.pinRules(at: insertion()).isWanted
+    }
+
     /// Readable, and unlocked while ``isUnlocked()``; empty without a card of a known kind.
     var status: KeychainStatus {
         (try? isUnlocked()).map { $0 ? [.readable, .unlocked] : .readable } ?? []
