@@ -9,10 +9,7 @@ struct AddedKey: Sendable {
     let blob: [UInt8]
     let comment: [UInt8]
     let key: PrivateKey
-    let isConfirmed: Bool
-    let destinations: [DestinationConstraint]
-    /// The time at which the key is removed; nil for none.
-    let end: ContinuousClock.Instant?
+    let limits: KeyLimits
 
     /// - Throws: `MalformedMessage` for numbers that are no key, for a certificate of another key, and for RSA keys that are too short.
     init(_ identity: NewIdentity, _ constraints: [KeyConstraint]) throws(MalformedMessage) {
@@ -32,16 +29,7 @@ struct AddedKey: Sendable {
         }
         if case .rsa(let bits) = key.kind, bits < AddedKey.minimumRSABits { throw MalformedMessage() }
         comment = Array(identity.comment.prefix(AddedKey.maximumComment))
-        var (isConfirmed, end) = (false, ContinuousClock.Instant?.none)
-        var destinations: [DestinationConstraint] = []
-        for constraint in constraints {
-            switch constraint {
-            case .lifetime(let seconds): end = .now + .seconds(Int(seconds))
-            case .confirmation: isConfirmed = true
-            case .destinations(let list): destinations += list
-            }
-        }
-        (self.isConfirmed, self.end, self.destinations) = (isConfirmed, end, destinations)
+        limits = KeyLimits(constraints)
     }
 
     static let minimumRSABits = 1024
@@ -77,18 +65,17 @@ struct AddedKey: Sendable {
     private static func append(_ field: borrowing Secret, to output: inout OutputSpan<UInt8>) {
         output.append(lengthPrefixed: field.bytes)
     }
+}
 
-    var hasEnded: Bool { end.map { $0 <= .now } ?? false }
+extension AddedKey: Expiring {
+    var id: [UInt8] { blob }
 }
 
 /// The keys that clients have added, and the lock of the agent.
 final class AddedKeys: Sendable {
     private struct State {
-        var keys: [AddedKey] = []
         var lock: Lock?
         var failures = 0
-        /// The action that drops the next key whose time is over.
-        var removal: UInt64?
     }
 
     private struct Lock {
@@ -96,6 +83,7 @@ final class AddedKeys: Sendable {
         let digest: SharedSecret
     }
 
+    private let keys = ExpiringList<AddedKey>(limit: AddedKeys.maximumCount)
     private let state = Mutex(State())
     /// Serialises locking and attempts to unlock, each of which waits after a failure.
     private let unlocking = Mutex(())
@@ -106,63 +94,20 @@ final class AddedKeys: Sendable {
     var isLocked: Bool { state.withLock { $0.lock != nil } }
 
     /// Whether something is kept that the end of the host would lose.
-    var isInUse: Bool {
-        state.withLock { state in
-            state.keys.removeAll(where: \.hasEnded)
-            return !state.keys.isEmpty || state.lock != nil
-        }
-    }
+    var isInUse: Bool { isLocked || !keys.all.isEmpty }
 
     /// The keys whose time is not over, in the order in which they were added.
-    var all: [AddedKey] {
-        state.withLock { state in
-            state.keys.removeAll(where: \.hasEnded)
-            return state.keys
-        }
-    }
+    var all: [AddedKey] { keys.all }
 
     /// Adds a key, or replaces it with its constraints.
     ///
     /// - Returns: false for one too many.
-    func add(_ key: AddedKey) -> Bool {
-        let isAdded = state.withLock { state in
-            state.keys.removeAll(where: \.hasEnded)
-            if let index = state.keys.firstIndex(where: { $0.blob == key.blob }) {
-                state.keys[index] = key
-                return true
-            }
-            guard state.keys.count < AddedKeys.maximumCount else { return false }
-            state.keys.append(key)
-            return true
-        }
-        if isAdded, key.end != nil { planRemoval() }
-        return isAdded
-    }
-
-    /// Has the memory of a key wiped at its time, also where no request comes.
-    private func planRemoval() {
-        state.withLock { state in
-            state.keys.removeAll(where: \.hasEnded)
-            if let removal = state.removal { DelayedActions.shared.end(removal) }
-            state.removal = state.keys.compactMap(\.end).min().map { end in
-                DelayedActions.shared.begin(after: ContinuousClock.now.duration(to: end)) { [weak self] in
-                    self?.planRemoval()
-                    return nil
-                }
-            }
-        }
-    }
+    func add(_ key: AddedKey) -> Bool { keys.add(key) }
 
     /// - Returns: false where there is no such key.
-    func remove(_ blob: [UInt8]) -> Bool {
-        state.withLock { state in
-            guard let index = state.keys.firstIndex(where: { $0.blob == blob }) else { return false }
-            state.keys.remove(at: index)
-            return true
-        }
-    }
+    func remove(_ blob: [UInt8]) -> Bool { keys.remove(blob) }
 
-    func removeAll() { state.withLock { $0.keys = [] } }
+    func removeAll() { keys.removeAll() }
 
     // MARK: Lock
 

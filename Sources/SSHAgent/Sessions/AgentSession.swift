@@ -109,7 +109,9 @@ package final class AgentSession: Sendable {
         }
     }
 
-    private func mayShow(_ key: AddedKey) -> Bool { key.destinations.isEmpty || binds.mayList(key.destinations) }
+    private func mayShow(_ key: AddedKey) -> Bool {
+        key.limits.destinations.isEmpty || binds.mayList(key.limits.destinations)
+    }
 
     private func mayShow(_ blob: [UInt8]) -> Bool { added(blob).map(mayShow) ?? true }
 
@@ -154,12 +156,12 @@ package final class AgentSession: Sendable {
     private func sign(
         _ key: AddedKey, _ data: [UInt8], _ flags: UInt32, _ signed: SignedData, _ binds: SessionBinds
     ) -> [UInt8]? {
-        guard key.destinations.isEmpty || binds.maySign(key.destinations, signed) else {
+        guard key.limits.destinations.isEmpty || binds.maySign(key.limits.destinations, signed) else {
             log("refused a signature that the destinations of the key do not allow")
             return nil
         }
         guard let (name, algorithm) = algorithm(key.key.kind, flags) else { return nil }
-        if key.isConfirmed {
+        if key.limits.isConfirmed {
             let name = SSHPublicKey.fingerprint(of: key.blob)
             guard confirm(signed, with: key.blob, named: name, binds) else { return nil }
             // Meanwhile the agent may have been locked, and the key removed.
