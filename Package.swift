@@ -244,8 +244,8 @@ let package = Package(
         .testTarget(
             name: "SSHAgentTests",
             dependencies: [
-                "HostAPI", "KeychainHost", "KeychainModel", "Platform", "SecureBytes", "SSHAgent", "SystemCrypto",
-                "TestSupport",
+                "HostAPI", "KeychainHost", "KeychainModel", "PKCS11Driver", "Platform", "SecureBytes", "SSHAgent",
+                "SystemCrypto", "TestSupport", "TokenKit",
             ], swiftSettings: test),
         .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: test),
         .testTarget(

@@ -11,6 +11,7 @@ internal import TokenKit
 /// Makes the SSH agent of the session's host, and its side of each connection.
 struct AgentClients: Sendable {
     let agent: Agent
+    let modules: AgentModules
     private let shared: SharedState
     private let process: HostProcess
 
@@ -22,13 +23,14 @@ struct AgentClients: Sendable {
         insertion: @escaping @Sendable (_ reader: String) -> CardInsertion?, log: @escaping @Sendable (String) -> Void
     ) {
         (self.shared, self.process) = (shared, process)
+        modules = AgentModules(sharing: shared, in: process)
         agent = Agent(
             {
                 Host(
                     forTokensOf: ProcessKeychains(
                         sharedCards: shared.cards, files: shared.files, drivers: StandardDrivers.all),
                     prompter: nil, touchPrompter: nil, knownCards: shared.knownCards, in: process)
-            },
+            }, modules: modules,
             insertion: { reader in insertion(reader).map { "\($0)" } }, folder: "\(Directories().home)/.ssh", log: log)
     }
 
@@ -36,15 +38,10 @@ struct AgentClients: Sendable {
     func session(_ peer: Peer) -> AgentSession {
         let client = AgentClient(
             named: peer.program, at: Executable.path(of: peer.process), process: peer.process
-        ) { [self] describe in
+        ) { [self] module, describe in
             let variables = peer.variables
             let prompter = DescribingPrompter(prompter(peer, variables), describe)
-            let host = Host(
-                forTokensOf: ProcessKeychains(
-                    sharedCards: shared.cards, files: shared.files, drivers: StandardDrivers.all,
-                    tellingNews: process.news(of: peer.client)),
-                prompter: prompter, touchPrompter: prompter, knownCards: shared.knownCards, in: process,
-                for: peer.client)
+            let host = host(of: peer, module, asking: prompter)
             return shared.host(
                 host, for: peer, variables, asks: true, isForRequests: true, describing: describe)
         } asking: {
@@ -52,5 +49,18 @@ struct AgentClients: Sendable {
                 at: PromptPlace(about: peer.process, variables: peer.variables))
         }
         return AgentSession(agent, for: client)
+    }
+
+    private func host(of peer: Peer, _ module: String?, asking prompter: DescribingPrompter) -> Host {
+        let news = process.news(of: peer.client)
+        if let module {
+            return Host(
+                forModulesOf: modules.keychains(of: module, tellingNews: news), prompter: prompter, in: process,
+                for: peer.client)
+        }
+        return Host(
+            forTokensOf: ProcessKeychains(
+                sharedCards: shared.cards, files: shared.files, drivers: StandardDrivers.all, tellingNews: news),
+            prompter: prompter, touchPrompter: prompter, knownCards: shared.knownCards, in: process, for: peer.client)
     }
 }

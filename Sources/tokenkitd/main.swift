@@ -134,7 +134,7 @@ func serveSession(_ socket: (_ runtime: String) -> Int32) {
         remote: managed?.remote ?? ownRemoteSocket ?? -1,
         isNeeded: { shared.isNeeded || agents.agent.isInUse || (isAgentWanted && ownAgentSocket != nil) },
         makeClients(shared, in: process, agents.agent))
-    LoginWatch.start { lockEverything(shared, after: $0) }
+    LoginWatch.start { lockEverything(shared, agents.modules, after: $0) }
     let file = runtime.flatMap { HostSocket.file(in: $0) }
     func isReachable() -> Bool {
         managed != nil || (file != nil && runtime.flatMap { HostSocket.file(in: $0) } == file)

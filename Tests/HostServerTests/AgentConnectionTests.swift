@@ -61,7 +61,7 @@ import Testing
 
     private static func session() -> AgentSession {
         let client = AgentClient(
-            named: "ssh", at: "/usr/bin/ssh", process: 1, { _ in emptyHost() }, asking: { NoPrompter() })
+            named: "ssh", at: "/usr/bin/ssh", process: 1, { _, _ in emptyHost() }, asking: { NoPrompter() })
         return AgentSession(Agent(emptyHost), for: client)
     }
 

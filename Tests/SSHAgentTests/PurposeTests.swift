@@ -87,7 +87,8 @@ import Testing
         #expect(try binds.bind(Samples.bind(key, session: [1], isForwarding: true)))
         let login = SignedData(Samples.login(session: [1], user: "git", key: [2], hostKey: blob))
         let client = AgentClient(
-            named: "ssh", at: "/usr/bin/ssh\u{1B}", process: 1, { _ in Samples.emptyHost() }, asking: { NoPrompter() })
+            named: "ssh", at: "/usr/bin/ssh\u{1B}", process: 1, { _, _ in Samples.emptyHost() },
+            asking: { NoPrompter() })
         let question = UseQuestion(
             purpose: Purpose(of: login, binds.value, KnownHosts(Array(line("build7").utf8))), key: "card\nTo: nothing",
             client: client)
@@ -104,7 +105,7 @@ import Testing
     /// A person who cannot see all machines on the way allows them nothing for later.
     @Test func nothingIsOfferedForLaterAboutAMachineThatIsNotShown() throws {
         let client = AgentClient(
-            named: "ssh", at: "/ssh", process: 1, { _ in Samples.emptyHost() }, asking: { NoPrompter() })
+            named: "ssh", at: "/ssh", process: 1, { _, _ in Samples.emptyHost() }, asking: { NoPrompter() })
         func offersAlways(_ binds: ConnectionBinds, known: String = "") -> Bool {
             let purpose = Purpose(of: .other, binds.value, KnownHosts(Array(known.utf8)))
             let question = UseQuestion(purpose: purpose, key: "key", client: client)

@@ -169,7 +169,7 @@ enum Samples {
         AgentSession(
             agent,
             for: AgentClient(
-                named: "ssh", at: "/opt/a\nb/ssh", process: process, { _ in emptyHost() }, asking: { prompter }))
+                named: "ssh", at: "/opt/a\nb/ssh", process: process, { _, _ in emptyHost() }, asking: { prompter }))
     }
 }
 

@@ -6,15 +6,42 @@ internal import SecureBytes
 internal import Synchronization
 internal import SystemCrypto
 
-/// A key of a card or a keychain.
+/// A key of a card, a keychain, or a token of an added module.
 struct HostedKey: Sendable, Equatable {
     /// The public half or, for one of the user's certificates, that.
     let blob: [UInt8]
     let comment: [UInt8]
     let kind: KeyKind
     let reference: PersistentReference
-    /// The ``TokenPlace/location`` of its card or file.
-    let place: String
+    let home: Home
+
+    enum Home: Sendable, Equatable {
+        /// A card or file, by its ``TokenPlace/location``.
+        case place(String)
+        case module(AddedModule)
+    }
+
+    /// The ``TokenPlace/location`` of its card or file; nil for a key of a module.
+    var place: String? { if case .place(let location) = home { location } else { nil } }
+    var module: AddedModule? { if case .module(let module) = home { module } else { nil } }
+
+    init(blob: [UInt8], comment: [UInt8], kind: KeyKind, reference: PersistentReference, home: Home) {
+        (self.blob, self.comment, self.kind, self.reference, self.home) = (blob, comment, kind, reference, home)
+    }
+
+    /// The key of an item; nil for one that SSH cannot use.
+    ///
+    /// - Parameter token: the label of the item's token.
+    init?(_ item: Item, of token: String, in home: Home) {
+        guard item.isPrivateKey, item[.canSign]?.isTrue == true, let der = item.der,
+            let key = try? PublicKey(spki: der), let blob = try? key.openSSH()
+        else { return nil }
+        if case .rsa(let bits) = key.kind, bits < AddedKey.minimumRSABits { return nil }
+        let comment = "\(item.label ?? item.reference.objectName ?? "key") (\(token))"
+        self.init(
+            blob: blob, comment: Array(DisplayText.line(comment).utf8), kind: key.kind, reference: item.reference,
+            home: home)
+    }
 }
 
 /// The keys of all cards and keychains that SSH can use.
@@ -47,7 +74,7 @@ final class HostedKeys: Sendable {
         (self.makeHost, self.insertion, self.folder) = (makeHost, insertion, folder)
     }
 
-    /// The keys, each followed by the user's certificates of it. Asks nobody. What cannot be read is left out.
+    /// The keys of all cards and keychains. Asks nobody. What cannot be read is left out.
     func all() -> [HostedKey] {
         let host = makeHost()
         defer { host.end() }
@@ -57,14 +84,19 @@ final class HostedKeys: Sendable {
         for place in places where place.occupancy.hasToken {
             for key in self.keys(in: place, host, context) where known.insert(key.blob).inserted { keys.append(key) }
         }
-        let certificates = certificates()
+        return keys
+    }
+
+    /// The keys, each followed by the user's certificates of it.
+    func certified(_ keys: [HostedKey]) -> [HostedKey] {
+        let certificates = keys.isEmpty ? [] : certificates()
         guard !certificates.isEmpty else { return keys }
         return keys.flatMap { key in
             [key]
                 + certificates.filter { $0.plain == key.blob }.map { certificate in
                     HostedKey(
                         blob: certificate.blob, comment: certificate.comment, kind: key.kind, reference: key.reference,
-                        place: key.place)
+                        home: key.home)
                 }
         }
     }
@@ -84,22 +116,11 @@ final class HostedKeys: Sendable {
         guard let items = try? host.tokenItems(in: place.location, TokenItemSelection([.privateKeys]), context).found,
             let token = try? host.token(in: place.location, telling: .name, context).name
         else { return [] }
-        let keys = items.compactMap { key(of: $0, in: place, token.label) }
+        let keys = items.compactMap { HostedKey($0, of: token.label, in: .place(place.location)) }
         if let insertion {
             cards.withLock { $0[place.location] = Card(insertion: insertion, time: .now, keys: keys) }
         }
         return keys
-    }
-
-    private func key(of item: Item, in place: TokenPlace, _ token: String) -> HostedKey? {
-        guard item.isPrivateKey, item[.canSign]?.isTrue == true, let der = item.der,
-            let key = try? PublicKey(spki: der), let blob = try? key.openSSH()
-        else { return nil }
-        if case .rsa(let bits) = key.kind, bits < AddedKey.minimumRSABits { return nil }
-        let comment = "\(item.label ?? item.reference.objectName ?? "key") (\(token))"
-        return HostedKey(
-            blob: blob, comment: Array(DisplayText.line(comment).utf8), kind: key.kind, reference: item.reference,
-            place: place.location)
     }
 
     // MARK: Certificates

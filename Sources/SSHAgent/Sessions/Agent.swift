@@ -5,6 +5,8 @@ internal import SecureBytes
 package final class Agent: Sendable {
     let added = AddedKeys()
     let hosted: HostedKeys
+    /// The modules of other makers; nil for a host that runs none.
+    let modules: AddedModules?
     let questions = AgentQuestions()
     let connectedMachines = ConnectedMachines()
     /// The user's folder `.ssh`; nil for none.
@@ -15,14 +17,26 @@ package final class Agent: Sendable {
     /// - Parameters:
     ///   - makeHost: makes a host that asks nobody, to find keys.
     ///   - insertion: tells which card is in a reader, without a connection to it; nil for none, or where it is unknown.
+    ///   - runner: runs modules of other makers; nil for none.
     ///   - folder: the user's folder `.ssh`; nil for none.
     package init(
-        _ makeHost: @escaping @Sendable () -> any InProcessHost,
+        _ makeHost: @escaping @Sendable () -> any InProcessHost, modules runner: (any ModuleRunner)? = nil,
         insertion: @escaping @Sendable (_ reader: String) -> String? = { _ in nil }, folder: String? = nil,
         log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         hosted = HostedKeys(makeHost, insertion: insertion, certificatesIn: folder)
+        modules = runner.map { AddedModules($0, log: log) }
         (self.folder, self.log) = (folder, log)
+    }
+
+    /// The keys that sign where they are, each followed by the user's certificates of it: those of cards and keychains, then those of
+    /// modules.
+    var hostedKeys: [HostedKey] { hosted.certified(hosted.all() + (modules?.keys ?? [])) }
+
+    /// The key of a public half or certificate. Modules are asked only for a key that no card and no keychain has.
+    func hostedKey(_ blob: [UInt8]) -> HostedKey? {
+        hosted.certified(hosted.all()).first { $0.blob == blob }
+            ?? modules.flatMap { modules in hosted.certified(modules.keys).first { $0.blob == blob } }
     }
 
     /// The machine that a process has proved to be connected to by SSH, as OpenSSH does when it logs in with the agent; nil where it has
@@ -34,7 +48,7 @@ package final class Agent: Sendable {
     }
 
     /// Whether the agent keeps something that the end of the host would lose.
-    package var isInUse: Bool { added.isInUse }
+    package var isInUse: Bool { added.isInUse || modules?.all.isEmpty == false }
 }
 
 /// The program at the other end of a connection to an agent.
@@ -50,9 +64,11 @@ package struct AgentClient: Sendable {
 
     /// Makes a host.
     ///
-    /// - Parameter describe: the purpose of the present request for its questions, as ``DescribingPrompter`` takes it.
+    /// - Parameters:
+    ///   - module: the file of a module whose tokens alone the host has; nil for the cards and keychains.
+    ///   - describe: the purpose of the present request for its questions, as ``DescribingPrompter`` takes it.
     package typealias HostMaker =
-        @Sendable (_ describe: @escaping @Sendable () -> String?) -> any InProcessHost
+        @Sendable (_ module: String?, _ describe: @escaping @Sendable () -> String?) -> any InProcessHost
 
     package init(
         named name: String, at path: String, process: Int32, _ makeHost: @escaping HostMaker,

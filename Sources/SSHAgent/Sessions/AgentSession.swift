@@ -6,13 +6,15 @@ internal import SystemCrypto
 
 /// A connection to an agent: answers its requests, one after the other.
 package final class AgentSession: Sendable {
-    private let agent: Agent
+    let agent: Agent
     private let client: AgentClient
     private let state = Mutex(State())
 
     private struct State {
         var binds = SessionBinds()
         var host: (any InProcessHost)?
+        /// The host of the module that is used at the moment.
+        var moduleHost: (any InProcessHost)?
         /// The data that a key of the host is signing.
         var signed: SignedData?
         var hasEnded = false
@@ -22,20 +24,38 @@ package final class AgentSession: Sendable {
 
     /// Ends the connection. A question that is before a person ends with it.
     package func end() {
-        let host = state.withLock { state in
+        let hosts = state.withLock { state in
             state.hasEnded = true
-            return state.host.take()
+            return [state.host.take(), state.moduleHost.take()]
         }
-        host?.end()
+        for host in hosts { host?.end() }
     }
 
     /// The host of the client; nil once the connection has ended.
-    private var host: (any InProcessHost)? {
+    var host: (any InProcessHost)? {
         state.withLock { state in
             guard !state.hasEnded else { return nil }
-            if state.host == nil { state.host = client.makeHost { [weak self] in self?.words } }
+            if state.host == nil { state.host = client.makeHost(nil) { [weak self] in self?.words } }
             return state.host
         }
+    }
+
+    /// Runs `body` with the client's host of a module.
+    ///
+    /// - Returns: nil once the connection has ended.
+    func withHost<Result>(ofModule path: String, _ body: (any InProcessHost) -> Result?) -> Result? {
+        let host = state.withLock { state -> (any InProcessHost)? in
+            guard !state.hasEnded else { return nil }
+            let host = client.makeHost(path) { [weak self] in self?.words }
+            state.moduleHost = host
+            return host
+        }
+        guard let host else { return nil }
+        defer {
+            state.withLock { $0.moduleHost = nil }
+            host.end()
+        }
+        return body(host)
     }
 
     /// The answer to a message, both without the length before them. A request that is malformed or unknown fails.
@@ -70,17 +90,18 @@ package final class AgentSession: Sendable {
         case .remove(let key): return state(of: mayShow(key) && agent.added.remove(key))
         case .removeAll:
             agent.added.removeAll()
+            agent.modules?.removeAll()
             agent.hosted.forget()
             return .success
-        case .addModule(let path, let pin, let constraints): return unlockCard(path, pin, constraints)
-        case .removeModule(let path, _): return lockCards(path)
+        case .addModule(let path, let pin, let constraints): return addModule(path, pin, constraints)
+        case .removeModule(let path, _): return removeModule(path)
         default: return .failure
         }
     }
 
-    private func state(of isDone: Bool) -> AgentAnswer { isDone ? .success : .failure }
+    func state(of isDone: Bool) -> AgentAnswer { isDone ? .success : .failure }
 
-    private func refuse(_ reason: String) -> AgentAnswer {
+    func refuse(_ reason: String) -> AgentAnswer {
         log(reason)
         return .failure
     }
@@ -89,7 +110,7 @@ package final class AgentSession: Sendable {
         agent.log("\(DisplayText.line(client.name)), ssh agent: \(DisplayText.line(reason))")
     }
 
-    private var binds: SessionBinds { state.withLock { $0.binds } }
+    var binds: SessionBinds { state.withLock { $0.binds } }
 
     // MARK: Keys
 
@@ -97,8 +118,9 @@ package final class AgentSession: Sendable {
         guard !agent.added.isLocked else { return [] }
         let added = agent.added.all.filter(mayShow)
         var known = Set<[UInt8]>()
+        let hosted = agent.hostedKeys.filter { $0.module.map { mayShow($0.limits) } ?? true }
         let all =
-            agent.hosted.all().map { AgentAnswer.Identity($0.blob, comment: $0.comment) }
+            hosted.map { AgentAnswer.Identity($0.blob, comment: $0.comment) }
             + added.map { AgentAnswer.Identity($0.blob, comment: $0.comment) }
         var room = AgentAnswer.maximumListLength
         return all.filter { identity in
@@ -109,8 +131,10 @@ package final class AgentSession: Sendable {
         }
     }
 
-    private func mayShow(_ key: AddedKey) -> Bool {
-        key.limits.destinations.isEmpty || binds.mayList(key.limits.destinations)
+    private func mayShow(_ key: AddedKey) -> Bool { mayShow(key.limits) }
+
+    private func mayShow(_ limits: KeyLimits) -> Bool {
+        limits.destinations.isEmpty || binds.mayList(limits.destinations)
     }
 
     private func mayShow(_ blob: [UInt8]) -> Bool { added(blob).map(mayShow) ?? true }
@@ -133,8 +157,13 @@ package final class AgentSession: Sendable {
             return nil
         }
         if let key = added(blob) { return sign(key, data, flags, signed, binds) }
-        guard let key = agent.hosted.all().first(where: { $0.blob == blob }) else { return nil }
-        return sign(key, data, flags, signed, binds)
+        guard let key = agent.hostedKey(blob) else { return nil }
+        guard let module = key.module, let modules = agent.modules else {
+            return host.flatMap { sign(key, data, flags, signed, binds, $0) }
+        }
+        return modules.using(module) {
+            withHost(ofModule: module.path) { sign(key, data, flags, signed, binds, $0) }
+        }
     }
 
     /// The purpose of the present signature; nil for none.
@@ -156,28 +185,39 @@ package final class AgentSession: Sendable {
     private func sign(
         _ key: AddedKey, _ data: [UInt8], _ flags: UInt32, _ signed: SignedData, _ binds: SessionBinds
     ) -> [UInt8]? {
-        guard key.limits.destinations.isEmpty || binds.maySign(key.limits.destinations, signed) else {
+        let name = SSHPublicKey.fingerprint(of: key.blob)
+        guard let (algorithmName, algorithm) = algorithm(key.key.kind, flags),
+            allow(signed, with: key.blob, named: name, key.limits, binds)
+        else { return nil }
+        // Meanwhile the agent may have been locked, and the key removed.
+        guard !key.limits.isConfirmed || (!agent.added.isLocked && added(key.blob) != nil),
+            let signature = try? key.key.sign(message: data, using: algorithm)
+        else { return nil }
+        return SSHSignature.encode(signature, by: algorithmName, key.key.kind)
+    }
+
+    /// Whether the limits of a key allow a use. Asks a person where they say so.
+    private func allow(
+        _ signed: SignedData, with key: [UInt8], named name: String, _ limits: KeyLimits, _ binds: SessionBinds
+    ) -> Bool {
+        guard limits.destinations.isEmpty || binds.maySign(limits.destinations, signed) else {
             log("refused a signature that the destinations of the key do not allow")
-            return nil
+            return false
         }
-        guard let (name, algorithm) = algorithm(key.key.kind, flags) else { return nil }
-        if key.limits.isConfirmed {
-            let name = SSHPublicKey.fingerprint(of: key.blob)
-            guard confirm(signed, with: key.blob, named: name, binds) else { return nil }
-            // Meanwhile the agent may have been locked, and the key removed.
-            guard !agent.added.isLocked, added(key.blob) != nil else { return nil }
-        }
-        guard let signature = try? key.key.sign(message: data, using: algorithm) else { return nil }
-        return SSHSignature.encode(signature, by: name, key.key.kind)
+        return !limits.isConfirmed || confirm(signed, with: key, named: name, binds)
     }
 
     private func sign(
-        _ key: HostedKey, _ data: [UInt8], _ flags: UInt32, _ signed: SignedData, _ binds: SessionBinds
+        _ key: HostedKey, _ data: [UInt8], _ flags: UInt32, _ signed: SignedData, _ binds: SessionBinds,
+        _ host: any InProcessHost
     ) -> [UInt8]? {
-        guard let (name, algorithm) = algorithm(key.kind, flags), let host else { return nil }
+        let limits = key.module?.limits ?? KeyLimits()
+        guard let (name, algorithm) = algorithm(key.kind, flags),
+            allow(signed, with: key.blob, named: String(decoding: key.comment, as: UTF8.self), limits, binds)
+        else { return nil }
         // A person who has allowed ssh a key for good has not allowed it to each machine that ssh forwards the agent to.
-        let decision = binds.isForwarded ? decide(signed, with: key, binds, host) : .allowOnce
-        guard decision != .deny else { return nil }
+        let decision = binds.isForwarded && !limits.isConfirmed ? decide(signed, with: key, binds, host) : .allowOnce
+        guard decision != .deny, stays(key) else { return nil }
         let request = KeyRequest(.sign(data), .messageSignature(algorithm), with: key.reference)
         state.withLock { $0.signed = signed }
         defer { state.withLock { $0.signed = nil } }
@@ -185,7 +225,7 @@ package final class AgentSession: Sendable {
             let signature = try host.perform(
                 request, RequestContext(place: key.place))
             // The agent may have been locked while a person was asked.
-            guard !agent.added.isLocked else { return nil }
+            guard !agent.added.isLocked, stays(key) else { return nil }
             // The keychain was locked when the person decided.
             if decision == .allowAlways { _ = allowAlways(key, binds, host) }
             return SSHSignature.encode(signature.secret.copied(), by: name, key.kind)
@@ -196,6 +236,9 @@ package final class AgentSession: Sendable {
             return nil
         }
     }
+
+    /// Whether a key's module, if it is in one, was not removed while a person was asked.
+    private func stays(_ key: HostedKey) -> Bool { key.module.map { agent.modules?.has($0.path) == true } ?? true }
 
     /// Asks a person about one use of a key; false where nobody can be asked, and without an answer in time.
     private func confirm(
@@ -271,50 +314,6 @@ package final class AgentSession: Sendable {
         }
         if !isAllowed { log("a person did not allow a signature") }
         return isAllowed
-    }
-
-    // MARK: Cards
-
-    /// The names by which a client means the cards of this host: this package's module, by any path.
-    private static let moduleNames = ["tokenkit", "libtokenkit-pkcs11.so"]
-
-    private func isOwnModule(_ path: [UInt8]) -> Bool {
-        let name = String(decoding: path, as: UTF8.self).split(separator: "/").last.map(String.init) ?? ""
-        return AgentSession.moduleNames.contains(name)
-    }
-
-    /// Gives the card its PIN. Without a PIN the host asks for it when it is needed.
-    private func unlockCard(_ path: [UInt8], _ pin: SharedSecret, _ constraints: [KeyConstraint]?) -> AgentAnswer {
-        guard !binds.wasAttempted else { return refuse("refused a PKCS#11 module from another machine") }
-        guard isOwnModule(path) else { return refuse("refused a PKCS#11 module of another maker") }
-        guard constraints?.isEmpty ?? true else { return refuse("the keys of a card cannot have constraints") }
-        guard !pin.secret.isEmpty else { return .success }
-        guard let host, let places = try? host.places(RequestContext(questions: .never)).found else { return .failure }
-        let cards = places.filter { $0.kind == .card && $0.occupancy.hasToken }
-        // A PIN is not tried on a card that it may not belong to.
-        guard let card = cards.first, cards.count == 1 else {
-            return refuse(cards.isEmpty ? "no card is inserted" : "several cards are inserted, and the PIN is for one")
-        }
-        let context = RequestContext(
-            questions: .never, credentials: [RequestContext.Credential(.pin, pin.secret.clone())])
-        do throws(KeychainError) {
-            try host.logIn(to: card.location, forOneUse: false, context)
-            return .success
-        } catch {
-            return refuse(error.reason)
-        }
-    }
-
-    private func lockCards(_ path: [UInt8]) -> AgentAnswer {
-        guard !binds.wasAttempted, isOwnModule(path), let host,
-            let keychains = try? host.keychains(.cards, RequestContext(questions: .never)).found
-        else { return .failure }
-        let context = RequestContext(questions: .never)
-        var isDone = true
-        for keychain in keychains where (try? host.lock(keychain.identifier, context))?.isEmpty != true {
-            isDone = false
-        }
-        return state(of: isDone)
     }
 
     // MARK: Extensions

@@ -26,7 +26,7 @@ struct AgentMessages {
         guard !messages.isEmpty else { return nil }
         let agent = Agent(AgentMessages.emptyHost)
         let client = AgentClient(
-            named: "fuzz", at: "/fuzz", process: 1, { _ in AgentMessages.emptyHost() }, asking: { NoPrompter() })
+            named: "fuzz", at: "/fuzz", process: 1, { _, _ in AgentMessages.emptyHost() }, asking: { NoPrompter() })
         let session = AgentSession(agent, for: client)
         defer { session.end() }
         for message in messages {

@@ -8,6 +8,8 @@ struct OwnAgent {
     let ssh: OpenSSHCard
     let host: SessionHost
     let variables: [String: String]
+    /// The host where the test has started it itself.
+    private let process: ConsumerService?
 
     var card: ConsumerCard { ssh.card }
     var socket: String { card.path("run/tokenkit/ssh.sock") }
@@ -15,7 +17,8 @@ struct OwnAgent {
     /// A card with keys of a kind at 9A and 9C.
     init(_ kind: KeyKind = .ecP256) throws { try self.init(ConsumerCard(["9A": kind, "9C": kind])) }
 
-    init(_ card: ConsumerCard) throws {
+    /// - Parameter more: further variables of the host, which the command would not give it.
+    init(_ card: ConsumerCard, hostVariables more: [String: String] = [:]) throws {
         ssh = try OpenSSHCard(card)
         try card.writePinentry()
         variables = [
@@ -23,7 +26,14 @@ struct OwnAgent {
             "SSH_AUTH_SOCK": card.path("run/tokenkit/ssh.sock"),
         ]
         host = SessionHost(at: card.path("run"), card.environment.merging(variables) { $1 })
-        try host.start()
+        guard !more.isEmpty else {
+            process = nil
+            try host.start()
+            return
+        }
+        process = try card.serve([Program.host], variables.merging(more) { $1 }, named: "tokenkitd") { [card] in
+            Loopback.accepts(card.path("run/tokenkit/ssh.sock"))
+        }
     }
 
     @discardableResult

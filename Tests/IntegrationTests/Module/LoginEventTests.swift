@@ -130,6 +130,55 @@ import VirtualCard
         #expect(eventually { holder.link.commandCount > commands })
     }
 
+    @Test func aModuleInTheAgentForgetsItsPIN() throws {
+        let softHSM = try SoftHSM([["--keypairgen", "--key-type", "EC:prime256v1", "--id", "01", "--label", "one"]])
+        var environment = environment
+        for variable in softHSM.environment {
+            let parts = variable.split(separator: "=", maxSplits: 1).map(String.init)
+            environment[parts[0]] = parts[1]
+        }
+        environment["TOKENKIT_HOST"] = "session"
+        environment["SSH_AUTH_SOCK"] = try #require(environment["XDG_RUNTIME_DIR"]) + "/tokenkit/ssh.sock"
+        environment["SSH_ASKPASS"] = folder.path("askpass")
+        environment["SSH_ASKPASS_REQUIRE"] = "force"
+        environment["PINENTRY_PROGRAM"] = folder.path("pinentry")
+        try folder.writeProgram("askpass", "echo 123456")
+        try folder.writeProgram(
+            "pinentry",
+            """
+            echo OK ready
+            while read -r command text; do
+                case $command in
+                    CONFIRM) echo CONFIRM >>'\(folder.path("asked"))' ;;
+                    GETPIN) echo GETPIN >>'\(folder.path("asked"))'; echo 'D 123456' ;;
+                    BYE) exit ;;
+                esac
+                echo OK
+            done
+            """)
+        // The command would not give the host the module's variables.
+        let started = try run(
+            "sh", "-c", "\"$0\" </dev/null >/dev/null 2>&1 &", Program.host, environment: environment)
+        try #require(started.status == 0, "\(started)")
+        let host = SessionHost(in: folder, environment)
+        defer { host.stop() }
+        try #require(try eventually { try logind.delayCount == 1 })
+        let added = try Program.run(["ssh-add", "-s", SoftHSM.path], environment: environment)
+        try #require(added.status == 0, "\(added)")
+        let key = try folder.write("key.pub", Program.run(["ssh-add", "-L"], environment: environment).text)
+        func questions() throws -> [String] {
+            try folder.write("asked", "")
+            let signed = try Program.run(["ssh-add", "-T", key], environment: environment)
+            #expect(signed.status == 0, "\(signed)")
+            return try String(contentsOfFile: folder.path("asked"), encoding: .utf8).split(separator: "\n").map(
+                String.init)
+        }
+        #expect(try questions() == ["CONFIRM"])
+        try logind.perform(Self.locks[0])
+        #expect(try eventually { try questions() == ["GETPIN"] })
+        #expect(try questions() == ["CONFIRM"])
+    }
+
     @Test func aKeychainThatLocksOnSleepIsLockedBeforeTheMachineSleeps() throws {
         try withClients { clients in
             try logind.perform("sleep 1")
