@@ -112,6 +112,17 @@ import TokenKit
         #expect(!agent.isInUse)
     }
 
+    @Test func thisPackagesModuleMeansTheCards() {
+        let runner = Runner(AlwaysFails())
+        let session = session(agent(runner), runner)
+        for name in ["tokenkit", "/usr/lib/pkcs11/libtokenkit-pkcs11.so", "/opt/libtokenkit-pkcs11-cards.so"] {
+            #expect(session.answer(addition(name)) == .success)
+            #expect(session.answer(addition(name, pin: "123456")) == .failure)
+            #expect(log.new == ["ssh-add, ssh agent: no card is inserted"])
+        }
+        #expect(runner.hosts.withLock { $0 } == 0)
+    }
+
     @Test(arguments: [
         ("/usr/lib/softhsm/libsofthsm2.so", true), ("/usr/lib64/a.so", true), ("/usr/local/lib/a.so", true),
         ("/usr/libexec/a.so", true), ("/usr/share/a.so", false), ("/usr/lib", false), ("/opt/usr/lib/a.so", false),

@@ -1,3 +1,4 @@
+internal import CryptokiNames
 internal import HostAPI
 internal import KeychainModel
 internal import Platform
@@ -6,12 +7,10 @@ internal import Synchronization
 
 // The requests of `ssh-add -s` and `-e`: this package's own module means the cards of the host, and another one is run for its keys.
 extension AgentSession {
-    /// The names by which a client means the cards of this host: this package's module, by any path.
-    private static let ownNames = ["tokenkit", "libtokenkit-pkcs11.so"]
-
+    /// Whether a client means the cards of this host: by this package's name, or its module by any path and under each of its names.
     private func isOwnModule(_ path: [UInt8]) -> Bool {
-        let name = String(decoding: path, as: UTF8.self).split(separator: "/").last.map(String.init) ?? ""
-        return AgentSession.ownNames.contains(name)
+        let name = String(decoding: path, as: UTF8.self).split(separator: "/").last ?? ""
+        return name == "tokenkit" || name.hasPrefix(CryptokiLibrary.file)
     }
 
     func addModule(_ path: [UInt8], _ pin: SharedSecret, _ constraints: [KeyConstraint]?) -> AgentAnswer {
