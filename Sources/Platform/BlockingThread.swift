@@ -49,6 +49,20 @@ package enum BlockingThread {
         return outcome.take(within: limit, unless: isCancelled)
     }
 
+    /// Runs calls at the same time, each on a thread of its own, and returns once all have returned or `limit` is over. The others go on.
+    package static func runAll(_ calls: [@Sendable () -> Void], atMost limit: Duration) {
+        let done = CountingSemaphore()
+        for call in calls {
+            let run = { @Sendable in
+                call()
+                done.signal()
+            }
+            if !start(run) { run() }
+        }
+        let end = ContinuousClock.now + limit
+        for _ in calls { _ = done.wait(for: max(ContinuousClock.now.duration(to: end), .zero)) }
+    }
+
     private final class Body: Sendable {
         let run: @Sendable () -> Void
 

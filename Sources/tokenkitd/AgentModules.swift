@@ -55,21 +55,8 @@ final class AgentModules: ModuleRunner {
         module?.end()
     }
 
-    /// Ends the logins of all tokens. A token that waits for a touch holds up no other, and this call for four seconds at most.
-    func forgetPINs() {
-        let modules = entries.withLock { $0.values.filter { !$0.hasEnded }.map(\.module) }
-        let done = CountingSemaphore()
-        for module in modules {
-            let isStarted = BlockingThread.start {
-                module.forgetPINs()
-                done.signal()
-            }
-            if !isStarted {
-                module.forgetPINs()
-                done.signal()
-            }
-        }
-        let end = ContinuousClock.now + .seconds(4)
-        for _ in modules { _ = done.wait(for: max(ContinuousClock.now.duration(to: end), .zero)) }
+    /// The actions that each end the logins of a module's tokens. One may wait for a touch.
+    var waysToForgetPINs: [@Sendable () -> Void] {
+        entries.withLock { $0.values.filter { !$0.hasEnded }.map(\.module) }.map { module in { module.forgetPINs() } }
     }
 }

@@ -1,5 +1,6 @@
 internal import KeychainHost
 internal import LoginSessions
+internal import Platform
 
 /// Forgets the secrets that the programs of the session have unlocked, and has cards and the tokens of modules forget their PINs.
 ///
@@ -10,6 +11,6 @@ internal import LoginSessions
 ) {
     // Keychains come first: a card may need seconds to forget its PIN, and the machine does not wait longer.
     if event != .screenLocked { shared.files.lock { keychain in event == .sessionEnded || keychain.locksOnSleep } }
-    shared.cards.forgetPINs()
-    modules.forgetPINs()
+    BlockingThread.runAll(
+        shared.cards.waysToForgetPINs + modules.waysToForgetPINs, atMost: SharedCards.timeToForget)
 }

@@ -26,6 +26,19 @@ import Testing
         #expect(isDropped.wait(for: .seconds(60)))
     }
 
+    @Test func ofManyCallsNoneHoldsUpAnotherNorTheCallerBeyondItsTime() {
+        let (returned, isReleased) = (CountingSemaphore(), CountingSemaphore())
+        let calls: [@Sendable () -> Void] = [
+            { _ = isReleased.wait(for: .seconds(60)) }, { returned.signal() }, { returned.signal() },
+        ]
+        BlockingThread.runAll(calls, atMost: .milliseconds(100))
+        // The first call still waits.
+        for _ in 1...2 { #expect(returned.wait(for: .seconds(60))) }
+        isReleased.signal()
+        BlockingThread.runAll([{ returned.signal() }], atMost: .seconds(60))
+        #expect(returned.wait(for: .zero))
+    }
+
     @Test func aThreadTakesNoSignalsOfTheProgram() {
         let before = Self.blockedSignals()
         let blocked = BlockingThread.run(atMost: .seconds(60)) { Self.blockedSignals() }

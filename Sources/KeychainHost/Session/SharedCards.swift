@@ -51,22 +51,14 @@ public final class SharedCards: Sendable {
         slots.withLock { Array($0.values) }.filter(\.hasSharedPIN).map(\.name).sorted()
     }
 
-    /// Has all cards forget their PINs, and ends all logins. A card that waits for a touch, or is held by another program, holds up no
-    /// other, and this call for four seconds at most: systemd-logind delays sleep for five.
-    package func forgetPINs() {
-        let slots = slots.withLock { Array($0.values) }
-        let done = CountingSemaphore()
-        for slot in slots {
-            let isStarted = BlockingThread.start {
-                slot.forgetPIN()
-                done.signal()
-            }
-            if !isStarted {
-                slot.forgetPIN()
-                done.signal()
-            }
-        }
-        let end = ContinuousClock.now + .seconds(4)
-        for _ in slots { _ = done.wait(for: max(ContinuousClock.now.duration(to: end), .zero)) }
+    /// The actions that each have a card forget its PIN, and end its logins. One may wait for a touch, or for another program that holds the card.
+    package var waysToForgetPINs: [@Sendable () -> Void] {
+        slots.withLock { Array($0.values) }.map { slot in { slot.forgetPIN() } }
     }
+
+    /// Has all cards forget their PINs, and ends all logins.
+    package func forgetPINs() { BlockingThread.runAll(waysToForgetPINs, atMost: SharedCards.timeToForget) }
+
+    /// The time for cards and tokens to forget PINs: systemd-logind delays sleep for five seconds.
+    package static let timeToForget: Duration = .seconds(4)
 }
