@@ -1,7 +1,7 @@
 internal import ArgumentParser
 
-/// The root of one command alone. The parser makes a tree of all commands below its root, and then looks for its own option for completions: half of
-/// the time that a command's start takes.
+/// The root of one command alone. The parser makes a tree of all commands below its root, and then looks for its own option for completions: a third of
+/// the time that a start would take.
 private struct LoneCommand<Command: ParsableCommand>: ParsableCommand {
     static var configuration: CommandConfiguration {
         // Only a root without a command above it has the option for completions.
