@@ -10,7 +10,7 @@ enum InheritedDescriptors {
 
     static func contains(_ descriptor: Int32) -> Bool { numbers.contains(descriptor) }
 
-    // No set: the start of each command would pay for one of a new type.
+    // An array: the first set of a type has Swift search for its conformances, in each start of the command.
     private static func current() -> [Int32] {
         guard let folder = unsafe opendir("/proc/self/fd") else { return [] }
         defer { unsafe closedir(folder) }

@@ -20,7 +20,7 @@ extension Tokenctl {
     ///
     /// - Throws: what the parser says of a mistake, or answers to a request for help.
     static func command(in arguments: [String]) throws -> any ParsableCommand {
-        if arguments.allSatisfy({ !answeredByRoot.contains($0) }), let name = arguments.first,
+        if arguments.allSatisfy({ !requestsForHelp.contains($0) }), let name = arguments.first,
             let command = CommandName.subcommand(name, of: self),
             let parsed = try? command.parseAlone(arguments)
         {
@@ -29,6 +29,6 @@ extension Tokenctl {
         return try parseAsRoot(arguments)
     }
 
-    /// What the parser answers with the names of all commands above.
-    private static let answeredByRoot = ["help", "--help", "-h", "--help-hidden", "--generate-completion-script"]
+    /// Arguments that ask the parser for help or completions. Its answer names the command with those above it, and needs the whole tree.
+    private static let requestsForHelp = ["help", "--help", "-h", "--help-hidden", "--generate-completion-script"]
 }

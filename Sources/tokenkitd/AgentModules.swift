@@ -55,8 +55,8 @@ final class AgentModules: ModuleRunner {
         module?.end()
     }
 
-    /// The actions that each end the logins of a module's tokens. One may wait for a touch.
-    var waysToForgetPINs: [@Sendable () -> Void] {
+    /// The logout from the tokens of each module. One may wait for a touch.
+    var logouts: [@Sendable () -> Void] {
         entries.withLock { $0.values.filter { !$0.hasEnded }.map(\.module) }.map { module in { module.forgetPINs() } }
     }
 }

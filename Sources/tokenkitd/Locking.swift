@@ -12,5 +12,5 @@ internal import Platform
     // Keychains come first: a card may need seconds to forget its PIN, and the machine does not wait longer.
     if event != .screenLocked { shared.files.lock { keychain in event == .sessionEnded || keychain.locksOnSleep } }
     BlockingThread.runAll(
-        shared.cards.waysToForgetPINs + modules.waysToForgetPINs, atMost: SharedCards.timeToForget)
+        shared.cards.logouts + modules.logouts, atMost: SharedCards.timeToForget)
 }

@@ -51,13 +51,13 @@ public final class SharedCards: Sendable {
         slots.withLock { Array($0.values) }.filter(\.hasSharedPIN).map(\.name).sorted()
     }
 
-    /// The actions that each have a card forget its PIN, and end its logins. One may wait for a touch, or for another program that holds the card.
-    package var waysToForgetPINs: [@Sendable () -> Void] {
+    /// The logout from each card, which forgets its PIN and ends all logins. One may wait for a touch, or for another program that holds the card.
+    package var logouts: [@Sendable () -> Void] {
         slots.withLock { Array($0.values) }.map { slot in { slot.forgetPIN() } }
     }
 
     /// Has all cards forget their PINs, and ends all logins.
-    package func forgetPINs() { BlockingThread.runAll(waysToForgetPINs, atMost: SharedCards.timeToForget) }
+    package func forgetPINs() { BlockingThread.runAll(logouts, atMost: SharedCards.timeToForget) }
 
     /// The time for cards and tokens to forget PINs: systemd-logind delays sleep for five seconds.
     package static let timeToForget: Duration = .seconds(4)
