@@ -91,10 +91,14 @@ package struct FollowedPath {
     package var refusalOfOwners: Refusal? {
         guard let foreign = parts.foreign else { return nil }
         let place = foreign.what.hasSuffix(path) ? "" : ", on the way to \(path),"
-        let owner = foreign.owner.isUnmapped ? "a user that this container has no number for" : foreign.owner.text
         return Refusal(
-            reason: "\(foreign.what)\(place) belongs to \(owner), and this program runs as \(parts.user.text)",
+            reason:
+                "\(foreign.what)\(place) belongs to \(Self.name(of: foreign.owner)), and this program runs as \(parts.user.text)",
             remedy: remedy(foreign.owner))
+    }
+
+    private static func name(of owner: User) -> String {
+        owner.isUnmapped ? "a user that this container has no number for" : owner.text
     }
 
     private func remedy(_ owner: User) -> String {
@@ -125,7 +129,8 @@ package struct FollowedPath {
     package var weakness: Weakness? {
         if let foreign = parts.foreign {
             return Weakness(
-                part: foreign.path, reason: "\(foreign.what) belongs to \(foreign.owner.text)", isOwners: true)
+                part: foreign.path, reason: "\(foreign.what) belongs to \(Self.name(of: foreign.owner))", isOwners: true
+            )
         }
         if let replaceable = parts.replaceable {
             return Weakness(

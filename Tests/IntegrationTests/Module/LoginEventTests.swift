@@ -164,6 +164,11 @@ import VirtualCard
         defer { host.stop() }
         try #require(try eventually { try logind.delayCount == 1 })
         let added = try Program.run(["ssh-add", "-s", SoftHSM.path], environment: environment)
+        guard geteuid() == 0 else {
+            // In the user namespace root has no number, and nothing shows that the module is root's.
+            #expect(added.status == 1, "\(added)")
+            return
+        }
         try #require(added.status == 0, "\(added)")
         let key = try folder.write("key.pub", Program.run(["ssh-add", "-L"], environment: environment).text)
         func questions() throws -> [String] {
