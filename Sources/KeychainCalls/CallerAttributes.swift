@@ -121,10 +121,7 @@ private func text(ofDate seconds: Int64) -> [UInt8] {
     var time = time_t(seconds)
     var fields = unsafe tm()
     unsafe gmtime_r(&time, &fields)
-    var text = [UInt8](repeating: 0, count: 16)
-    let count = unsafe text.withUnsafeMutableBytes { bytes in
-        unsafe strftime(
-            bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count, "%Y%m%d%H%M%SZ", &fields)
-    }
-    return count > 0 ? text : []
+    var text = [CChar](repeating: 0, count: 16)
+    let count = unsafe strftime(&text, text.count, "%Y%m%d%H%M%SZ", &fields)
+    return count > 0 ? text.map { UInt8(bitPattern: $0) } : []
 }

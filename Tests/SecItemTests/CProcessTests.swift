@@ -43,7 +43,7 @@ import Testing
         }
         """
 
-    @Test(arguments: ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"])
+    @Test(arguments: ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so"])
     func programsWithAnotherAllocatorUseTheLibrary(library: String) throws {
         let result = try stage.run(
             """

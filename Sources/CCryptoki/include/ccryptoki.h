@@ -4,18 +4,24 @@
 
 #include <p11-kit-1/p11-kit/pkcs11.h>
 
+#ifndef CKA_UNIQUE_ID
+#define CKA_UNIQUE_ID (0x4UL)
+#endif
+#ifndef CKM_AES_KEY_WRAP_KWP
+#define CKM_AES_KEY_WRAP_KWP (0x210bUL)
+#endif
+
+/* p11-kit has the rest from 0.25 on. */
 #ifndef CKA_PROFILE_ID
 
 #define CKO_PROFILE (0x9UL)
 #define CKA_PROFILE_ID (0x601UL)
-#define CKA_UNIQUE_ID (0x4UL)
 #define CKP_BASELINE_PROVIDER (1UL)
 #define CKP_AUTHENTICATION_TOKEN (3UL)
 #define CKP_PUBLIC_CERTIFICATES_TOKEN (4UL)
 #define CKK_EC_MONTGOMERY (0x41UL)
 #define CKM_EC_EDWARDS_KEY_PAIR_GEN (0x1055UL)
 #define CKM_EC_MONTGOMERY_KEY_PAIR_GEN (0x1056UL)
-#define CKM_AES_KEY_WRAP_KWP (0x210bUL)
 #define CKF_END_OF_MESSAGE (1UL)
 #define CKF_INTERFACE_FORK_SAFE (1UL)
 #define CKR_OPERATION_CANCEL_FAILED (0x202UL)

@@ -37,7 +37,7 @@ import VirtualCard
     }
 
     /// Scudo is the hardened allocator of LLVM, and comes with the compiler.
-    @Test(arguments: ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2", "scudo"])
+    @Test(arguments: ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so", "scudo"])
     func programsWithAnotherAllocatorUseTheModuleAndFork(library: String) throws {
         let library = try library == "scudo" ? scudo : library
         let everyday = try ModuleProgram.compile("everyday", in: folder)
