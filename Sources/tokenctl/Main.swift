@@ -48,7 +48,8 @@ enum Main {
 
 /// Writes `tokenctl: text` to standard error, without the PIN of a URI that is in it.
 func printError(_ message: LocalizedText) {
-    let text = String(localized: message).replacing(/(pin-value=)[^&'"\s]+/) { "\($0.1)…" }
+    var text = String(localized: message)
+    if text.contains("pin-value=") { text.replace(/(pin-value=)[^&'"\s]+/) { "\($0.1)…" } }
     StandardError.line("tokenctl: \(text)")
 }
 

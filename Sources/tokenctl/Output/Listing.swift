@@ -79,9 +79,10 @@ enum Listing {
     private static func json(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        // No string has a line feed in it, so that these are empty arrays and objects.
-        return String(decoding: try encoder.encode(value), as: UTF8.self)
-            .replacing(/\[\n\n *\]/, with: "[]").replacing(/\{\n\n *\}/, with: "{}")
+        let json = String(decoding: try encoder.encode(value), as: UTF8.self)
+        // No string has a line feed in it, so that these are empty arrays and objects. To compile an expression takes milliseconds.
+        guard json.contains("\n\n") else { return json }
+        return json.replacing(/\[\n\n *\]/, with: "[]").replacing(/\{\n\n *\}/, with: "{}")
     }
 
     /// Prints an event at once: as a line of JSON, or of its parts.
@@ -100,6 +101,7 @@ enum Listing {
         let padded = zip(cells, widths).map { cell, width in
             cell + String(repeating: " ", count: max(0, width - TextWidth.columns(of: cell)))
         }
-        return padded.joined(separator: gap).replacing(/\s+$/, with: "")
+        let line = padded.joined(separator: gap)
+        return line.lastIndex { !$0.isWhitespace }.map { String(line[...$0]) } ?? ""
     }
 }
