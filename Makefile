@@ -86,7 +86,7 @@ tarball: all
 
 test-packages:
 	$(PREREQUISITES) test-packages
-	Scripts/test-packages
+	Scripts/test-packages $(DEBIAN)
 
 # What is installed is made here, so that make install needs no toolchain once make has run.
 .build/install/tokenctl: $(tokenctl) CHANGELOG.md Documentation/tokenctl.mdoc

@@ -95,7 +95,7 @@ private final class NginxServer {
         [pkcs11]
         engine_id = pkcs11
         MODULE_PATH = \(ConsumerCard.module)
-        init = 0
+        init = 1
 
         """
 
