@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Localization
 internal import Platform
 internal import SSHAgent
 internal import SecureBytes
@@ -8,6 +9,7 @@ internal import Synchronization
 final class AgentConnection: Sendable {
     private let descriptor: Int32
     private let session: AgentSession
+    private let language: @Sendable () -> Language
     private let idle: IdleConnections
     private let ended: @Sendable () -> Void
     /// Counts the requests; odd while one is being answered.
@@ -22,12 +24,15 @@ final class AgentConnection: Sendable {
 
     /// - Parameters:
     ///   - descriptor: a socket, which the connection closes.
+    ///   - language: that of the texts for the client; looked up on the connection's thread.
     ///   - limit: the time that a client may take to send a message, and to read an answer.
     ///   - ended: called once the connection has ended.
     init(
-        _ descriptor: Int32, _ session: AgentSession, _ idle: IdleConnections = .shared,
-        limit: Duration = .seconds(30), whenEnded ended: @escaping @Sendable () -> Void
+        _ descriptor: Int32, _ session: AgentSession, in language: @escaping @Sendable () -> Language = { .ofProcess },
+        _ idle: IdleConnections = .shared, limit: Duration = .seconds(30),
+        whenEnded ended: @escaping @Sendable () -> Void
     ) {
+        self.language = language
         (self.descriptor, self.session, self.idle, self.limit) = (descriptor, session, idle, limit)
         self.ended = ended
     }
@@ -39,7 +44,9 @@ final class AgentConnection: Sendable {
         if !BlockingThread.start({ [self] in serve() }) { finish() }
     }
 
-    private func serve() {
+    private func serve() { Language.$current.withValue(language(), operation: answerUntilIdle) }
+
+    private func answerUntilIdle() {
         while true {
             var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             let count = unsafe poll(&watched, 1, AgentConnection.patience)

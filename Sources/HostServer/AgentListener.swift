@@ -26,7 +26,9 @@ package struct AgentListener: Sendable {
             Glibc.close(accepted)
             return
         }
-        AgentConnection(accepted, makeSession(peer)) { clients.remove(peer, from: .agent) }.start()
+        AgentConnection(accepted, makeSession(peer), in: { ClientLanguages.shared.language(of: peer) }) {
+            clients.remove(peer, from: .agent)
+        }.start()
     }
 
     func close() { Glibc.close(descriptor) }

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KeychainHost
+internal import Localization
 internal import Platform
 internal import Synchronization
 internal import Wire
@@ -8,6 +9,8 @@ internal import WireTransport
 /// A client of the host, and the connections by which it asks.
 final class Client: Sendable {
     private let responder: any Responder
+    /// The language of the texts for the client.
+    private let language: Language
     private let heartbeat: Heartbeat
     /// The trace for which the client may hand in a file; nil where it may not.
     private let trace: TraceFile?
@@ -30,9 +33,10 @@ final class Client: Sendable {
     private static let patience: Int32 = 1_000
 
     init(
-        _ responder: any Responder, _ heartbeat: Heartbeat, trace: TraceFile? = nil, _ idle: IdleConnections = .shared
+        _ responder: any Responder, in language: Language = .ofProcess, _ heartbeat: Heartbeat,
+        trace: TraceFile? = nil, _ idle: IdleConnections = .shared
     ) {
-        self.responder = responder
+        (self.responder, self.language) = (responder, language)
         self.heartbeat = heartbeat
         self.trace = trace
         self.idle = idle
@@ -97,7 +101,7 @@ final class Client: Sendable {
 
     /// Serves a connection until it ends, or is idle and waits without a thread.
     private func serve(_ line: RequestLine) {
-        while answer(over: line) {
+        while Language.$current.withValue(language, operation: { answer(over: line) }) {
             let isParked = idle.park([line.connection.descriptor]) { [self] in
                 serve(line)
             } withoutThread: { [self] in

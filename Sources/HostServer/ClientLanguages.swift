@@ -11,6 +11,9 @@ final class ClientLanguages: Sendable {
 
     private let languages = Mutex<[[[UInt8]]: Language]>([:])
 
+    /// The language that a client was started with.
+    func language(of peer: Peer) -> Language { language(of: peer.variables.map { Array("\($0)=\($1)".utf8) }) }
+
     /// - Parameter environment: a client's variables, each as `NAME=value`.
     func language(of environment: [[UInt8]]) -> Language {
         let choice = environment.filter { variable in

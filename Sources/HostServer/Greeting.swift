@@ -52,12 +52,10 @@ package struct ClientMaker: Sendable {
     }
 
     private func responder(for hello: ServiceHello, _ peer: Peer) -> any Responder {
-        let language = ClientLanguages.shared.language(of: hello.environment)
         do throws(Refusal) {
-            return ServiceResponder(
-                service: try service(hello, peer), abilities: hello.abilities, language: language)
+            return ServiceResponder(service: try service(hello, peer), abilities: hello.abilities)
         } catch {
-            return RefusingResponder(reason: error, language: language)
+            return RefusingResponder(reason: error)
         }
     }
 }
@@ -174,7 +172,8 @@ enum Greeting {
     ) {
         guard send(.served(version: version), to: socket) else { return ended() }
         let isOfFace = if case .service = hello { true } else { false }
-        Client(make.responder(for: hello, peer), heartbeat, trace: isOfFace ? trace : nil).serve(
+        let language = ClientLanguages.shared.language(of: hello.environment)
+        Client(make.responder(for: hello, peer), in: language, heartbeat, trace: isOfFace ? trace : nil).serve(
             socket, process: peer.handle, whenEnded: ended)
     }
 }

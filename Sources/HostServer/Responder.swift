@@ -52,8 +52,6 @@ struct ServiceResponder: Responder {
     let service: any InProcessHost
     /// The abilities of a client of version 1.
     let abilities: PromptAbilities?
-    /// The language of the texts for the client.
-    let language: Language
 
     var maximumFields: Int { FrameSocket.maximumFields }
 
@@ -72,7 +70,7 @@ struct ServiceResponder: Responder {
             line.begin(number)
             let host = service.asking(line.prompter(for: number, abilities))
             // The message has the texts of errors, rendered.
-            let answer = Language.$current.withValue(language) { host.answer(request, context).message() }
+            let answer = host.answer(request, context).message()
             line.end()
             return send(answer, number, over: line.connection)
         case .reply: return line.takeLateReply(number)
@@ -100,15 +98,13 @@ struct ServiceResponder: Responder {
 /// Answers each request of a client of the face with the reason why the client cannot be served as its options want it.
 struct RefusingResponder: Responder {
     let reason: KeychainError
-    let language: Language
 
     var maximumFields: Int { FrameSocket.maximumFields }
 
     func answer(_ message: consuming FrameSocket.Message, over line: RequestLine) -> Bool {
         let (kind, number) = (message.kind, message.number)
         guard kind == .request || kind == .cancellation else { return false }
-        let fields =
-            kind == .request ? Language.$current.withValue(language) { HostAnswer.failed(reason).message().bytes } : []
+        let fields = kind == .request ? HostAnswer.failed(reason).message().bytes : []
         return line.connection.sendMessage(.answer, number: number, fields, Secret(capacity: 0) { _ in })
     }
 

@@ -136,7 +136,9 @@ package final class SharedHost: Sendable {
             return
         }
         let isStarted = BlockingThread.start { [self] in
-            let client = Client(make.responder(for: hello, peer, isRemote: true), heartbeat)
+            // The person at ssh is asked.
+            let language = ClientLanguages.shared.language(of: peer)
+            let client = Client(make.responder(for: hello, peer, isRemote: true), in: language, heartbeat)
             let ticket = remoteClients.add(client)
             let ended = { @Sendable [clients, remoteClients] in
                 remoteClients.remove(ticket)

@@ -20,7 +20,7 @@ import Testing
             })
         let settings = try #require(softHSM.environment.first).split(separator: "=", maxSplits: 1).map(String.init)
         session = try OwnAgent(
-            ConsumerCard(["9A": .ecP256, "9C": .ecP256]), hostVariables: [settings[0]: settings[1]])
+            ConsumerCard(["9A": .ecP256, "9C": .ecP256]), variables: [settings[0]: settings[1]])
     }
 
     /// The variables of an `ssh-add` whose person types a PIN.

@@ -17,8 +17,10 @@ struct OwnAgent {
     /// A card with keys of a kind at 9A and 9C.
     init(_ kind: KeyKind = .ecP256) throws { try self.init(ConsumerCard(["9A": kind, "9C": kind])) }
 
-    /// - Parameter more: further variables of the host, which the command would not give it.
-    init(_ card: ConsumerCard, hostVariables more: [String: String] = [:]) throws {
+    /// - Parameters:
+    ///   - program: the host's file.
+    ///   - more: further variables of the host, which the command would not give it.
+    init(_ card: ConsumerCard, host program: String = Program.host, variables more: [String: String] = [:]) throws {
         ssh = try OpenSSHCard(card)
         try card.writePinentry()
         variables = [
@@ -31,7 +33,7 @@ struct OwnAgent {
             try host.start()
             return
         }
-        process = try card.serve([Program.host], variables.merging(more) { $1 }, named: "tokenkitd") { [card] in
+        process = try card.serve([program], variables.merging(more) { $1 }, named: "tokenkitd") { [card] in
             Loopback.accepts(card.path("run/tokenkit/ssh.sock"))
         }
     }
