@@ -11,7 +11,7 @@ internal import TokenKit
 /// Makes the SSH agent of the session's host, and its side of each connection.
 struct AgentClients: Sendable {
     let agent: Agent
-    let modules: AgentModules
+    private let modules: AgentModuleRunner
     private let shared: SharedState
     private let process: HostProcess
 
@@ -23,7 +23,7 @@ struct AgentClients: Sendable {
         insertion: @escaping @Sendable (_ reader: String) -> CardInsertion?, log: @escaping @Sendable (String) -> Void
     ) {
         (self.shared, self.process) = (shared, process)
-        modules = AgentModules(sharing: shared, in: process)
+        modules = AgentModuleRunner(shared: shared, process: process)
         agent = Agent(
             {
                 Host(

@@ -44,7 +44,7 @@ struct ServiceClient {
         _ shared: SharedState?, _ trace: TraceFile?, _ news: TokenNews.Listener?
     ) throws(KeychainError) -> ProcessKeychains {
         let reader = try chosenReader
-        let modules = try modules
+        let modules = try modules(shared?.modules)
         let isNamed = if case .named = options.modules { true } else { false }
         return ProcessKeychains(
             recalls: options.recalls, trace: trace, waitsOnce: options.waitsOnce, sharedCards: shared?.cards,
@@ -75,28 +75,27 @@ struct ServiceClient {
         var leftOut: @Sendable () -> [(name: String, reason: String)] = { [] }
     }
 
-    private var modules: Modules {
-        get throws(KeychainError) {
-            let choice = ModuleChoice(
-                program: peer.program, configuration: Directories { variables[$0] }.userConfiguration,
-                text: variables[ModuleChoice.variable])
-            do throws(ModuleChoice.Unknown) {
-                switch options.modules {
-                case .none: return Modules()
-                case .named(let names):
-                    let modules = try choice.modules(named: names)
-                    return Modules(used: { used(modules) })
-                case .configured:
-                    guard variables["PATH"] != nil else { return Modules() }
-                    return Modules(
-                        used: { used(modules(of: choice)) },
-                        leftOut: { choice.leftOut.map { ($0.name, $0.reason) } })
-                }
-            } catch {
-                throw KeychainError(
-                    .param, "p11-kit's configuration has no PKCS#11 module '\(error.name)'",
-                    remedy: "tokenctl list-modules lists what there is; a file needs a slash in its path")
+    /// - Parameter shared: the modules that the host's programs have in common; nil for a host of one program.
+    private func modules(_ shared: SharedModules?) throws(KeychainError) -> Modules {
+        let choice = ModuleChoice(
+            program: peer.program, configuration: Directories { variables[$0] }.userConfiguration,
+            text: variables[ModuleChoice.variable])
+        do throws(ModuleChoice.Unknown) {
+            switch options.modules {
+            case .none: return Modules()
+            case .named(let names):
+                let modules = try choice.modules(named: names)
+                return Modules(used: { used(modules, shared) })
+            case .configured:
+                guard variables["PATH"] != nil else { return Modules() }
+                return Modules(
+                    used: { used(modules(of: choice), shared) },
+                    leftOut: { choice.leftOut.map { ($0.name, $0.reason) } })
             }
+        } catch {
+            throw KeychainError(
+                .param, "p11-kit's configuration has no PKCS#11 module '\(error.name)'",
+                remedy: "tokenctl list-modules lists what there is; a file needs a slash in its path")
         }
     }
 
@@ -107,7 +106,8 @@ struct ServiceClient {
         }
     }
 
-    private func used(_ modules: [ConfiguredModule]) -> [any TokenModule] {
+    private func used(_ modules: [ConfiguredModule], _ shared: SharedModules?) -> [any TokenModule] {
+        if let shared { return modules.map { shared.module($0, for: peer.program, variables) } }
         let worker = WorkerProgram.tokenkitd(
             for: peer.program, environment: variables.map { "\($0.key)=\($0.value)" })
         return modules.map {

@@ -3,12 +3,15 @@ internal import HostServer
 internal import KeychainHost
 internal import Prompters
 internal import Settings
+internal import TokenKit
 
 /// The state that the programs of the session's host have in common.
 struct SharedState: Sendable {
     let knownCards: KnownCards
     let cards = SharedCards(askingForPermission: true)
     let files = SharedKeychains(forSession: true)
+    let modules = SharedModules()
+    let agentModules = AgentModules()
     private let decisions: AccessDecisions
 
     init(knownCards: KnownCards) {
@@ -17,8 +20,13 @@ struct SharedState: Sendable {
         decisions = AccessDecisions(policy: policy) { try? AccessRules.read(in: KeychainPreferences().directories) }
     }
 
+    /// The modules that run, for programs and for the agent.
+    var allModules: [any SharedTokenModule] { modules.all + agentModules.all }
+
     /// Whether something would be lost with the process: what is unlocked, and what a person has allowed for ever.
-    var isNeeded: Bool { cards.havePIN || files.mayBeUnlocked || decisions.hasUnsaved }
+    var isNeeded: Bool {
+        cards.havePIN || files.mayBeUnlocked || modules.havePIN || decisions.hasUnsaved
+    }
 
     /// The host for the program of a client, which a person has to allow the use of keys whose PIN another program has given.
     ///

@@ -108,7 +108,8 @@ func serveSession(_ socket: (_ runtime: String) -> Int32) {
     // A service manager keeps what its services write; elsewhere the journal is in memory alone.
     let journal = managed == nil ? Journal() : Journal { line in writeError(line) }
     let process = HostProcess(
-        serving: { clients.programs }, sharing: shared.cards, shared.files, journal: journal,
+        serving: { clients.programs }, sharing: shared.cards, shared.files, modules: { shared.allModules },
+        journal: journal,
         notices: DesktopNotices.ofSession)
     let agents = AgentClients(sharing: shared, in: process, insertion: watch.insertion) { line in
         if managed != nil { writeError(line) }
@@ -134,7 +135,7 @@ func serveSession(_ socket: (_ runtime: String) -> Int32) {
         remote: managed?.remote ?? ownRemoteSocket ?? -1,
         isNeeded: { shared.isNeeded || agents.agent.isInUse || (isAgentWanted && ownAgentSocket != nil) },
         makeClients(shared, in: process, agents.agent))
-    LoginWatch.start { lockEverything(shared, agents.modules, after: $0) }
+    LoginWatch.start { lockEverything(shared, after: $0) }
     let file = runtime.flatMap { HostSocket.file(in: $0) }
     func isReachable() -> Bool {
         managed != nil || (file != nil && runtime.flatMap { HostSocket.file(in: $0) } == file)

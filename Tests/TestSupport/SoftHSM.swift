@@ -30,6 +30,20 @@ public final class SoftHSM: Sendable {
         }
     }
 
+    /// The processes in which hosts run the module with the token.
+    public var workers: [Int32] {
+        get throws {
+            let processes = try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int32($0) }
+            return processes.filter { process in
+                let path = "/proc/\(process)/"
+                let command = (try? Data(contentsOf: URL(filePath: path + "cmdline"))) ?? Data()
+                let variables = (try? Data(contentsOf: URL(filePath: path + "environ"))) ?? Data()
+                return String(decoding: command, as: UTF8.self).contains("--serve-module")
+                    && String(decoding: variables, as: UTF8.self).contains(settings)
+            }
+        }
+    }
+
     /// The environment variables that lead programs to the token.
     public var environment: [String] { ["SOFTHSM2_CONF=\(settings)"] }
 

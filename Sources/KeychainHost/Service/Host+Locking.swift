@@ -61,6 +61,7 @@ extension Host {
                     missing.append(token.missing(error))
                 }
             }
+            process.forgetPINsOfModules()
             journal.note(.lock, nil, of: nil, failure: missing.first?.error.code)
             return missing
         }

@@ -1,5 +1,6 @@
 internal import Glibc
 package import HostAPI
+internal import Platform
 package import TokenKit
 
 /// The process of a host, which the hosts of all its clients share.
@@ -10,20 +11,23 @@ package final class HostProcess: Sendable {
     private let clients: @Sendable () -> [HostStatus.Client]
     private let cards: SharedCards?
     private let files: SharedKeychains?
+    private let modules: @Sendable () -> [any SharedTokenModule]
     private let start = Int64(time(nil))
 
     /// - Parameters:
     ///   - clients: tells the programs that the process serves now.
     ///   - cards: the cards that the process's clients share; nil for a process of one client.
     ///   - files: the keychain files that they share.
+    ///   - modules: tells the modules of other makers that they share.
     ///   - journal: the uses of keys by all clients.
     ///   - notices: the notices at the desktop; nil for none.
     package init(
         serving clients: @escaping @Sendable () -> [HostStatus.Client] = { [] }, sharing cards: SharedCards? = nil,
-        _ files: SharedKeychains? = nil, journal: Journal = Journal(), notices: DesktopNotices? = nil
+        _ files: SharedKeychains? = nil, modules: @escaping @Sendable () -> [any SharedTokenModule] = { [] },
+        journal: Journal = Journal(), notices: DesktopNotices? = nil
     ) {
         self.clients = clients
-        (self.cards, self.files) = (cards, files)
+        (self.cards, self.files, self.modules) = (cards, files, modules)
         self.journal = journal
         self.notices = notices
     }
@@ -39,7 +43,12 @@ package final class HostProcess: Sendable {
     var status: HostStatus {
         HostStatus(
             process: getpid(), version: HostStatus.currentVersion, start: start, clients: clients(),
-            readersWithPIN: cards?.readersWithPIN ?? [],
+            readersWithPIN: (cards?.readersWithPIN ?? []) + modules().flatMap(\.slotsWithPIN),
             unlockedKeychains: files?.unlocked ?? [])
+    }
+
+    /// Has the tokens of all modules that the process's clients share forget their PINs.
+    func forgetPINsOfModules() {
+        BlockingThread.runAll(modules().map { module in { module.forgetPINs() } }, atMost: SharedCards.timeToForget)
     }
 }

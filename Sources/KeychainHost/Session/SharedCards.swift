@@ -1,6 +1,6 @@
 internal import Platform
 internal import Synchronization
-internal import TokenKit
+package import TokenKit
 
 /// The cards of a host that serves several clients. All clients have one connection to a card, and one PIN: once a client has given it, it
 /// counts for the others too, until the card is taken out or locked, the user leaves, or the PIN's time is over.
@@ -12,7 +12,7 @@ public final class SharedCards: Sendable {
     }
 
     /// The limits of the time for which a PIN counts, where the user has set none.
-    static let pinLimits = PINLimits(total: .seconds(8 * 3600), unused: .seconds(3600))
+    package static let pinLimits = PINLimits(total: .seconds(8 * 3600), unused: .seconds(3600))
 
     private let permission: PINPermission
     private let slots = Mutex<[Place: TokenSlot]>([:])

@@ -336,6 +336,14 @@ final class ModuleTokenSlot: TokenBackend {
             .permissionRequired, "the program has not given the PIN itself, and nobody has allowed it to use the key")
     }
 
+    /// Whether somebody is logged in. Does not wait: true while the token is in use.
+    var hasLogin: Bool {
+        shared.state.withLockIfAvailable { state in
+            state.pins.endTerm(at: .now)
+            return state.pins.isPresented
+        } ?? true
+    }
+
     /// Ends the login of all clients, unless nobody is logged in.
     func forgetPIN() {
         let insertion = shared.state.withLock { $0.pins.isPresented ? $0.token?.insertion : nil }

@@ -5,7 +5,7 @@ public import TokenKit
 ///
 /// The module runs in a worker, which is started with the first request. Where the module crashes, hangs or answers nonsense, the
 /// request fails.
-public final class PKCS11Module: TokenModule {
+public final class PKCS11Module: TokenModule, SharedTokenModule {
     /// The name in p11-kit, or the file's name.
     public var name: String { configured.name }
     /// The module's file; nil for a module that p11-kit reaches elsewhere.
@@ -25,6 +25,8 @@ public final class PKCS11Module: TokenModule {
     /// The number of this client among those of the first module.
     private let client: Int
     private let clients = Atomic(0)
+    /// Called when a client of a shared module has ended.
+    private let whenLeft: (@Sendable () -> Void)?
 
     /// - Parameter pinLimits: the limits of the time for which a PIN that is given to a token now stays valid.
     public convenience init(
@@ -38,16 +40,21 @@ public final class PKCS11Module: TokenModule {
         _ configured: ConfiguredModule, _ host: ModuleHost, _ pinLimits: @escaping @Sendable () -> PINLimits
     ) {
         (self.configured, self.host, self.pinLimits) = (configured, host, pinLimits)
-        (first, client) = (nil, 0)
+        (first, client, whenLeft) = (nil, 0, nil)
     }
 
     /// Makes the module of another client, which has the worker and the logins of tokens in common with an existing one. The client uses
     /// a PIN that another one has given only by a person's permission.
-    package init(sharing other: PKCS11Module) {
+    ///
+    /// - Parameter whenLeft: called when the client has ended.
+    package init(sharing other: PKCS11Module, whenLeft: (@Sendable () -> Void)? = nil) {
         let first = other.first ?? other
         (configured, host, pinLimits) = (first.configured, first.host, first.pinLimits)
         (self.first, client) = (first, first.clients.add(1, ordering: .relaxed).newValue)
+        self.whenLeft = whenLeft
     }
+
+    deinit { whenLeft?() }
 
     /// The module after its end, with a new worker. The PINs that tokens have refused stay refused.
     package func renewed() -> PKCS11Module { PKCS11Module(configured, host.renewed(), pinLimits) }
@@ -73,7 +80,10 @@ public final class PKCS11Module: TokenModule {
         }
     }
 
-    /// Ends the logins of all tokens, also those of the clients that share this module. Waits for a request that is under way.
+    package var slotsWithPIN: [String] {
+        slots.withLock { Array($0.values) }.filter(\.hasLogin).map(\.name).sorted()
+    }
+
     package func forgetPINs() {
         let slots = slots.withLock { Array($0.values) }
         for slot in slots { slot.forgetPIN() }

@@ -18,6 +18,15 @@ public protocol TokenModule: AnyObject, Sendable {
     func tokens() throws(TokenError) -> [ModuleSlot]
 }
 
+/// A module whose tokens' logins several clients have in common.
+package protocol SharedTokenModule: AnyObject, Sendable {
+    /// The names of the slots whose token has a login. Does not wait.
+    var slotsWithPIN: [String] { get }
+
+    /// Ends the logins of all tokens, for all clients. Waits for a request that is under way.
+    func forgetPINs()
+}
+
 /// A slot of a module, with a token in it.
 public struct ModuleSlot: Sendable {
     /// The module's name of the slot; for one that is a reader of the PC/SC service, that reader's name.

@@ -50,16 +50,16 @@ import Testing
         return keys
     }
 
-    /// The processes of modules that the host has started.
-    private func workers() throws -> [Int32] {
-        let processes = try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int32($0) }
-        return processes.filter { process in
-            let path = "/proc/\(process)/"
-            let command = (try? Data(contentsOf: URL(filePath: path + "cmdline"))) ?? Data()
-            let variables = (try? Data(contentsOf: URL(filePath: path + "environ"))) ?? Data()
-            return String(decoding: command, as: UTF8.self).contains("--serve-module")
-                && String(decoding: variables, as: UTF8.self).contains(softHSM.folder.path("softhsm2.conf"))
-        }
+    @Test func aModulesTokenForgetsItsPINWhenAllIsLocked() throws {
+        defer { session.host.stop() }
+        try add()
+        _ = try keys()
+        try session.sign(with: "soft.pub")
+        #expect(try card.pinentryPermissions.count == 1)
+        try session.tokenctl("lock-keychain", "-a")
+        try session.sign(with: "soft.pub")
+        #expect(try card.pinentryPermissions.count == 1)
+        #expect(try card.pinentryQuestions.count == 1)
     }
 
     @Test func aModulesKeysSignAndAreRemoved() throws {
@@ -68,7 +68,7 @@ import Testing
         let keys = try keys()
         try #require(keys.count == 3, "\(keys)")
         #expect(keys[0].hasSuffix(" key 1 (soft)"))
-        #expect(try workers().count == 1)
+        #expect(try softHSM.workers.count == 1)
         let server = try session.ssh.startServer(admitting: "soft.pub")
         let chosen = ["-o", "IdentitiesOnly=yes", "-i", card.path("soft.pub")]
         for _ in 1...2 { try server.signIn(chosen, session.variables) }
@@ -81,13 +81,13 @@ import Testing
             try session.sign(with: "soft.pub")
         }
         #expect(try card.pinentryQuestions.isEmpty)
-        #expect(try workers().count == 1)
+        #expect(try softHSM.workers.count == 1)
         // The PIN is given anew, and no key is listed twice.
         try add()
         #expect(try self.keys().count == 3)
         try session.add("-e", SoftHSM.path)
         #expect(try self.keys().isEmpty)
-        #expect(try eventually { try workers().isEmpty })
+        #expect(try eventually { try softHSM.workers.isEmpty })
         try session.refuse("-e", SoftHSM.path)
         try session.refuse("-T", card.path("soft.pub"))
     }
@@ -96,7 +96,7 @@ import Testing
         defer { session.host.stop() }
         for _ in 1...2 { try refuse(pin: "654321") }
         #expect(try keys().isEmpty)
-        #expect(try eventually { try workers().isEmpty })
+        #expect(try eventually { try softHSM.workers.isEmpty })
         try add()
         #expect(try keys().count == 3)
         // During a login, a module takes any PIN.
@@ -138,7 +138,7 @@ import Testing
         ] {
             try refuse([], path)
         }
-        #expect(try workers().isEmpty)
+        #expect(try softHSM.workers.isEmpty)
         // A link leads to the module that counts.
         let link = card.path("link.so")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: Self.resolved)
@@ -191,14 +191,14 @@ import Testing
         try session.add("-D")
         #expect(try keys().isEmpty)
         #expect(try session.keys().count == 2)
-        #expect(try eventually { try workers().isEmpty })
+        #expect(try eventually { try softHSM.workers.isEmpty })
     }
 
     @Test func constraintsHoldForItsKeys() throws {
         defer { session.host.stop() }
         try add(["-t", "2"])
         #expect(try keys().count == 3)
-        #expect(try eventually { try keys().isEmpty && workers().isEmpty })
+        #expect(try eventually { try keys().isEmpty && softHSM.workers.isEmpty })
         try add(["-c"])
         _ = try keys()
         try session.sign(with: "soft.pub")
@@ -231,7 +231,7 @@ import Testing
         try add()
         _ = try keys()
         try session.sign(with: "soft.pub")
-        for worker in try workers() { kill(worker, SIGKILL) }
+        for worker in try softHSM.workers { kill(worker, SIGKILL) }
         // The first look finds it gone, and the next one starts it.
         #expect(try session.keys().count >= 2)
         #expect(try eventually { try keys().count == 3 })

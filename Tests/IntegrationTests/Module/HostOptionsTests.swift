@@ -149,29 +149,16 @@ import VirtualCard
         #expect(try modules(service) == ["far: soft"])
     }
 
-    /// The processes of modules that the test's client has.
-    private var workers: [Int32] {
-        let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        func text(_ process: String, _ file: String) -> String {
-            FileManager.default.contents(atPath: "/proc/\(process)/\(file)").map { String(decoding: $0, as: UTF8.self) }
-                ?? ""
-        }
-        return processes.compactMap(Int32.init).filter {
-            text("\($0)", "cmdline").hasPrefix("tokenkitd\0--serve-module")
-                && text("\($0)", "environ").contains(softHSM.folder.path)
-        }
-    }
-
     @Test func workersEndWithTheirClient() throws {
         do {
             let service = try host.client(HostOptions(modules: .named([SoftHSM.path])), ofModule)
             #expect(try modules(service) == ["libsofthsm2: soft"])
-            #expect(workers.count == 1)
+            #expect(try softHSM.workers.count == 1)
         }
-        #expect(eventually { workers.isEmpty })
+        #expect(try eventually { try softHSM.workers.isEmpty })
     }
 
-    @Test func workersOfASharedHostEndWithTheirClientWhileTheHostServesOn() throws {
+    @Test func clientsOfASharedHostHaveOneWorker() throws {
         let shared = SessionHost(in: folder, host.environment)
         try shared.start()
         defer { shared.stop() }
@@ -186,11 +173,11 @@ import VirtualCard
         do {
             let service = client()
             for service in [service, other] { #expect(try modules(service) == ["libsofthsm2: soft"]) }
-            #expect(workers.count == 2)
+            #expect(try softHSM.workers.count == 1)
         }
-        #expect(eventually { workers.count == 1 })
         #expect(try modules(other) == ["libsofthsm2: soft"])
-        let limits = try #require(FileManager.default.contents(atPath: "/proc/\(workers[0])/limits"))
+        let worker = try #require(softHSM.workers.first)
+        let limits = try #require(FileManager.default.contents(atPath: "/proc/\(worker)/limits"))
         #expect(String(decoding: limits, as: UTF8.self).contains(#/Max open files +1024 /#))
     }
 
