@@ -23,8 +23,9 @@ import Testing
         let certificates = try certificates(["one", "two"])
         try openssl.write(CertificateSet.encode(certificates), to: "set.p7b")
         let listing = try openssl.succeed(["pkcs7", "-inform", "DER", "-in", "set.p7b", "-print_certs"])
-        #expect(listing.contains("subject=CN = one"))
-        #expect(listing.contains("subject=CN = two"))
+        // Some versions have blanks around the equals sign.
+        #expect(listing.replacing(" ", with: "").contains("subject=CN=one"))
+        #expect(listing.replacing(" ", with: "").contains("subject=CN=two"))
         try openssl.write(utf8(certificates.map(\.pem).joined()), to: "certificates.pem")
         _ = try openssl.succeed([
             "crl2pkcs7", "-nocrl", "-certfile", "certificates.pem", "-outform", "DER", "-out", "theirs.p7b",
@@ -58,7 +59,7 @@ import Testing
         let der = try request.assemble(signature: signature, algorithm: algorithm)
         try openssl.write(utf8(PEM.encode(der, label: "CERTIFICATE REQUEST")), to: "request.pem")
         let text = try openssl.succeed(["req", "-in", "request.pem", "-verify", "-noout", "-text"])
-        #expect(text.contains("Subject: CN = Jo"))
+        #expect(text.replacing(" ", with: "").contains("Subject:CN=Jo"))
         #expect(text.contains("DNS:jo.example.com, email:jo@example.com"))
     }
 

@@ -46,10 +46,12 @@ import Testing
         let signature = try key.sign(message: request.toBeSigned, using: .ecdsa(.sha256))
         try openssl.write(request.assemble(signature: signature, algorithm: .ecdsa(.sha256)), to: "request.der")
         let text = try openssl.succeed(["req", "-inform", "DER", "-in", "request.der", "-noout", "-verify", "-text"])
+        // Versions differ in blanks and colons.
+        let dense = text.replacing(" ", with: "").replacing("::", with: ":")
         for part in [
-            "Subject: C = CH, O = Example, CN = Jo Doe", "othername: UPN::jo@EXAMPLE.ORG, URI:urn:uuid:1",
-            "TLS Web Client Authentication, Microsoft Smartcard Login", "X509v3 Key Usage: critical", "1.2.3.4",
-        ] { #expect(text.contains(part), "\(part)") }
+            "Subject:C=CH,O=Example,CN=JoDoe", "othername:UPN:jo@EXAMPLE.ORG,URI:urn:uuid:1",
+            "TLSWebClientAuthentication,MicrosoftSmartcardLogin", "X509v3KeyUsage:critical", "1.2.3.4",
+        ] { #expect(dense.contains(part), "\(part)") }
     }
 
     // MARK: Extensions from files
