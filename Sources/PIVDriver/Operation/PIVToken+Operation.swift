@@ -137,7 +137,14 @@ extension PIVToken {
     private mutating func listedKey(
         in slot: PIVSlot, _ card: inout CardTransaction
     ) throws(TokenError) -> TokenKey {
-        let reading = try object(in: slot, &card)
+        var reading = try object(in: slot, &card)
+        if reading.object == nil, knowledge.identity == nil, !knowledge.tellsMetadata {
+            // The memory of a key without a certificate is found by the card's identifier, which was not read yet where the card has been
+            // recognized anew since it was listed.
+            _ = try tokenID(&card)
+            knowledge.forget(slot)
+            reading = try object(in: slot, &card)
+        }
         guard let key = reading.object?.key else {
             throw reading.failure ?? TokenError(.notFound, "slot \(slot.objectID) has no key")
         }

@@ -228,6 +228,14 @@ import TokenKit
         #expect(try holds(desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456"), made))
     }
 
+    /// As after a reset by another program, between the listing and the use of a key.
+    @Test func aMadeKeySignsOnACardThatIsRecognizedAnew() throws {
+        let card = try IssuedCard(profile: .generic).make()
+        let made = try PublicKey(spki: generate(fresh(card)))
+        let desk = Desk(card: card, certificates: memory)
+        #expect(try holds(desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456"), made))
+    }
+
     @Test func theCertificateOfAnotherKeyIsBelievedMoreThanTheMemory() throws {
         let card = try IssuedCard(profile: .generic).make()
         _ = try generate(fresh(card))
