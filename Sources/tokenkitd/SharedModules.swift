@@ -11,7 +11,7 @@ internal import TokenKit
 /// A module's process ends some seconds after its last program, unless a token's PIN counts: it holds files and cards.
 final class SharedModules: Sendable {
     /// A module with the environment of its process, which modules have settings in.
-    private struct Place: Hashable {
+    private struct Configuration: Hashable {
         let module: ConfiguredModule
         /// For modules that p11-kit reaches by a name, the program that it decides about; else nil.
         let program: String?
@@ -25,7 +25,7 @@ final class SharedModules: Sendable {
     }
 
     private struct State {
-        var entries: [Place: Entry] = [:]
+        var entries: [Configuration: Entry] = [:]
         var isWatched = false
     }
 
@@ -35,12 +35,11 @@ final class SharedModules: Sendable {
     private static let patience: Duration = .seconds(10)
 
     /// Variables that tell where a program runs, and differ between programs with the same settings.
-    private static let ofPlace: Set = [
+    private static let ofSurroundings: Set = [
         "_", "COLORTERM", "COLUMNS", "DESKTOP_STARTUP_ID", "GIO_LAUNCHED_DESKTOP_FILE", "GIO_LAUNCHED_DESKTOP_FILE_PID",
         "INVOCATION_ID", "JOURNAL_STREAM", "LINES", "MANAGERPID", "OLDPWD", "PWD", "SHLVL", "SSH_CLIENT",
-        "SSH_CONNECTION",
-        "SSH_TTY", "STY", "SYSTEMD_EXEC_PID", "TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "TMUX_PANE",
-        "VTE_VERSION", "WINDOWID", "XDG_ACTIVATION_TOKEN",
+        "SSH_CONNECTION", "SSH_TTY", "STY", "SYSTEMD_EXEC_PID", "TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX",
+        "TMUX_PANE", "VTE_VERSION", "WINDOWID", "XDG_ACTIVATION_TOKEN",
     ]
 
     /// A module for one client.
@@ -49,29 +48,29 @@ final class SharedModules: Sendable {
     ///   - program: the client's name in p11-kit's configuration.
     ///   - variables: of the client's environment.
     func module(_ module: ConfiguredModule, for program: String, _ variables: [String: String]) -> PKCS11Module {
-        let place = Place(
+        let configuration = Configuration(
             module: module, program: module.path == nil ? program : nil,
-            variables: variables.filter { !SharedModules.ofPlace.contains($0.key) })
+            variables: variables.filter { !SharedModules.ofSurroundings.contains($0.key) })
         return state.withLock { state in
-            var entry = state.entries[place] ?? Entry(module: makeModule(place, for: program))
+            var entry = state.entries[configuration] ?? Entry(module: makeModule(configuration, for: program))
             entry.clients += 1
-            state.entries[place] = entry
+            state.entries[configuration] = entry
             if !state.isWatched { state.isWatched = BlockingThread.start { [self] in watch() } }
-            return PKCS11Module(sharing: entry.module) { [self] in leave(place) }
+            return PKCS11Module(sharing: entry.module) { [self] in leave(configuration) }
         }
     }
 
-    private func makeModule(_ place: Place, for program: String) -> PKCS11Module {
-        let environment = place.variables.map { "\($0.key)=\($0.value)" }
-        return PKCS11Module(place.module, worker: .tokenkitd(for: program, environment: environment)) {
+    private func makeModule(_ configuration: Configuration, for program: String) -> PKCS11Module {
+        let environment = configuration.variables.map { "\($0.key)=\($0.value)" }
+        return PKCS11Module(configuration.module, worker: .tokenkitd(for: program, environment: environment)) {
             KeychainPreferences().effectivePINTimeout.map { PINLimits(total: $0) } ?? SharedCards.pinLimits
         }
     }
 
-    private func leave(_ place: Place) {
+    private func leave(_ configuration: Configuration) {
         state.withLock { state in
-            state.entries[place]?.clients -= 1
-            state.entries[place]?.lastUse = .now
+            state.entries[configuration]?.clients -= 1
+            state.entries[configuration]?.lastUse = .now
         }
     }
 
@@ -85,7 +84,7 @@ final class SharedModules: Sendable {
                     entry.clients == 0 && entry.lastUse.duration(to: .now) >= SharedModules.patience
                         && entry.module.slotsWithPIN.isEmpty
                 }
-                for place in ended.keys { state.entries[place] = nil }
+                for configuration in ended.keys { state.entries[configuration] = nil }
                 state.isWatched = !state.entries.isEmpty
                 return (ended, !state.isWatched)
             }
