@@ -17,14 +17,7 @@ package final class InsertionWatch: Sendable {
         var lastAsked = ContinuousClock.now
     }
 
-    /// A connection to the service, and the connection's number.
-    private struct Service {
-        var number = 0
-        var context: PCSCContext?
-    }
-
     private let state = Mutex(State())
-    private let service = Mutex(Service())
 
     /// The time that the monitor runs after the last question.
     private static let patience = Duration.seconds(10)
@@ -33,30 +26,11 @@ package final class InsertionWatch: Sendable {
 
     /// The insertion of the card in a reader; nil without a card, or where it is unknown.
     package func insertion(in reader: String) -> CardInsertion? {
-        guard let (service, changeCount) = look(at: reader), let arrival = arrival(in: reader) else { return nil }
-        return CardInsertion(service: service, arrival: arrival, changeCount: changeCount)
-    }
-
-    private func look(at reader: String) -> (service: Int, changeCount: Int)? {
-        service.withLock { service in
-            // A restarted service shows by the end of the former connection.
-            for _ in 0..<2 {
-                if service.context == nil {
-                    service.context = try? PCSCContext()
-                    service.number += 1
-                }
-                guard let context = service.context else { return nil }
-                let (code, now) = context.statusChange(from: [PCSCStatus(reader: reader)], seconds: 0)
-                switch code {
-                case .success, .timeout:
-                    guard let now = now.first, now.presence != .absent else { return nil }
-                    return (service.number, Int(now.changeCount))
-                case .unknownReader: return nil
-                default: service.context = nil
-                }
-            }
-            return nil
-        }
+        // A restarted service shows by another context.
+        guard let (service, status) = StatusContext.shared.numberedStatus(of: reader), status.presence != .absent,
+            let arrival = arrival(in: reader)
+        else { return nil }
+        return CardInsertion(service: service, arrival: arrival, changeCount: Int(status.changeCount))
     }
 
     /// The number of the event with which a reader's card was inserted. A monitor that has just started reports it after a
@@ -108,14 +82,12 @@ package final class InsertionWatch: Sendable {
 
     /// The time for which the monitor still runs; nil once it is over.
     private func restOfPatience() -> Duration? {
-        let rest = state.withLock { state -> Duration? in
+        state.withLock { state in
             let rest = InsertionWatch.patience - state.lastAsked.duration(to: .now)
             if rest > .zero { return rest }
             (state.monitor, state.arrivals) = (nil, [:])
             return nil
         }
-        if rest == nil { service.withLock { $0.context = nil } }
-        return rest
     }
 }
 

@@ -19,6 +19,7 @@ struct PCSCCode: RawRepresentable, Hashable, Sendable {
     static let unknownReader = PCSCCode(SCARD_E_UNKNOWN_READER)
     static let timeout = PCSCCode(SCARD_E_TIMEOUT)
     static let sharingViolation = PCSCCode(SCARD_E_SHARING_VIOLATION)
+    static let noCard = PCSCCode(SCARD_E_NO_SMARTCARD)
     static let noService = PCSCCode(SCARD_E_NO_SERVICE)
     static let noReadersAvailable = PCSCCode(SCARD_E_NO_READERS_AVAILABLE)
     static let notTransacted = PCSCCode(SCARD_E_NOT_TRANSACTED)

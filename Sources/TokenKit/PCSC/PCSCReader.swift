@@ -32,7 +32,7 @@ public struct PCSCReader: CardReader, Hashable {
     /// - Throws: ``CardError`` `.serviceUnavailable` or `.accessDenied`. An empty list is not an error; callers that need a
     ///   reader throw ``CardError/noReaderConnected``.
     public static func all() throws(CardError) -> [PCSCReader] {
-        try PCSCContext().readerNames().map { PCSCReader(name: $0) }
+        try StatusContext.shared.readerNames().map { PCSCReader(name: $0) }
     }
 
     public var occupancy: ReaderOccupancy {
@@ -40,11 +40,7 @@ public struct PCSCReader: CardReader, Hashable {
         return ReaderOccupancy(hasCard: status.presence != .absent, changeCount: Int(status.changeCount))
     }
 
-    private var status: PCSCStatus? {
-        guard let context = try? PCSCContext() else { return nil }
-        let (code, now) = context.statusChange(from: [PCSCStatus(reader: name)], seconds: 0)
-        return [.success, .timeout].contains(code) ? now.first : nil
-    }
+    private var status: PCSCStatus? { StatusContext.shared.status(of: name) }
 
     public func connect(trace: (any CardTrace)?, _ wait: CardWait) throws(CardError) -> any CardConnection {
         try connect(sharing: .shared, trace: trace, wait)
@@ -66,6 +62,8 @@ public struct PCSCReader: CardReader, Hashable {
     public func connect(
         sharing: Sharing, trace: (any CardTrace)?, _ wait: CardWait = CardWait()
     ) throws(CardError) -> any CardConnection {
+        // An attempt to connect to an empty reader would fail too, and cost a context.
+        if let status, status.isEmpty { throw CardError(.noCard, .connecting, reader: name) }
         let limit = max(wait.rest(of: patience), PCSCReader.promptness)
         let outcome = BlockingThread.run(atMost: limit, unless: { wait.isCancelled }) {
             () -> Result<PCSCCard.Start, CardError> in

@@ -24,6 +24,9 @@ struct PCSCStatus: Hashable, Sendable {
     /// Whether a program is connected to the card.
     var isUsed: Bool { state & UInt32(SCARD_STATE_INUSE | SCARD_STATE_EXCLUSIVE) != 0 }
 
+    /// Whether no card is in the reader, not even one that is just being inserted.
+    var isEmpty: Bool { state & UInt32(SCARD_STATE_EMPTY) != 0 }
+
     /// The presence of a card by the state's flags.
     var presence: CardPresence {
         let gone = SCARD_STATE_UNKNOWN | SCARD_STATE_UNAVAILABLE | SCARD_STATE_EMPTY

@@ -78,9 +78,7 @@ struct ListKeychains: ParsableCommand {
     }
 
     /// The configured files, including those that are not searched.
-    private func files(_ session: CommandKeychains) throws -> [KeychainRow] {
-        let host = session.access.host
-        let found = try session.foundFiles().found
+    private func rows(of found: [KeychainDescription], _ host: any KeychainService) throws -> [KeychainRow] {
         // The session's gaps include system settings that cannot be read.
         let paths = try (try? KeychainName.listed()) ?? host.keychainChoice(in: .user, .silent).searchList
         return paths.map { path in
@@ -102,7 +100,8 @@ struct ListKeychains: ParsableCommand {
             let files = try session.foundFiles()
             all.add(missing: files.missing)
             all.add(missing: files.found.compactMap { file in file.damage.map { Missing(inFile: file.name, $0) } })
-            return try session.reporting(all).map { KeychainRow($0) } + self.files(session)
+            return try session.reporting(all).map { KeychainRow($0) }
+                + rows(of: files.found, session.access.host)
         case .dynamic:
             let session = try CommandKeychains(cards, files: false, gaps)
             return session.reporting(try session.foundTokens()).map { KeychainRow($0) }
