@@ -13,6 +13,10 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
         let atr: ATR
 
         init(_ reader: PCSCReader, sharing: PCSCReader.Sharing) throws(CardError) {
+            // An attempt to connect to an empty reader would fail too, and cost a context.
+            if StatusContext.shared.status(of: reader.name)?.isEmpty == true {
+                throw CardError(.noCard, .connecting, reader: reader.name)
+            }
             handle = try PCSCHandle(reader: reader.name, sharing: sharing, limit: reader.answerLimit)
             var atr: ATR?
             let code = PCSCHandle.waiting { [handle] in

@@ -62,8 +62,6 @@ public struct PCSCReader: CardReader, Hashable {
     public func connect(
         sharing: Sharing, trace: (any CardTrace)?, _ wait: CardWait = CardWait()
     ) throws(CardError) -> any CardConnection {
-        // An attempt to connect to an empty reader would fail too, and cost a context.
-        if let status, status.isEmpty { throw CardError(.noCard, .connecting, reader: name) }
         let limit = max(wait.rest(of: patience), PCSCReader.promptness)
         let outcome = BlockingThread.run(atMost: limit, unless: { wait.isCancelled }) {
             () -> Result<PCSCCard.Start, CardError> in

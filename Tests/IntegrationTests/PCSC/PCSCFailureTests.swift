@@ -119,6 +119,22 @@ import TokenKit
         }
     }
 
+    /// The question whether the reader is empty is part of the wait that can be cancelled.
+    @Test func aConnectionToAServiceThatDoesNotAnswerCanBeCancelled() async {
+        await #expect(processExitsWith: .success) {
+            let service = try OwnService()
+            let listener = try CallLimitTests.listener(at: service.folderPath + "/pcscd.comm")
+            defer { close(listener) }
+            let cancellation = CardWait.Cancellation()
+            cancellation.cancel()
+            let beginning = ContinuousClock.now
+            #expect(throws: CardError(.cancelled, "")) {
+                try PCSCReader(name: "Reader").connect(trace: nil, CardWait(unless: cancellation))
+            }
+            #expect(ContinuousClock.now - beginning < .seconds(30), "the time that a service gets for an answer")
+        }
+    }
+
     /// The service accepts no connection while it waits for the card, although no program is connected.
     @Test func aCardThatFellSilentBeforeIsNotSaidToBeHeldByAnotherProgram() async {
         await #expect(processExitsWith: .success) {

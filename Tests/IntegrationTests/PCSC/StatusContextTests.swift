@@ -41,7 +41,6 @@ import Testing
         }
     }
 
-    /// A thread that waits for an answer keeps no other from asking.
     @Test func threadsAskBesideEachOther() async {
         await #expect(processExitsWith: .success) {
             let service = try OwnService.started()
