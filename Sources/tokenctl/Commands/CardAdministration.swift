@@ -74,8 +74,15 @@ final class AdministratorAnswers: Prompter {
     var alternative: String { person.alternative }
 
     func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
-        if request.purpose == .managementKey, let managementKeySource { return try managementKeySource.ask(request) }
         if request.failure == nil, let known = known(request.purpose) { return known }
+        if request.purpose == .managementKey, let managementKeySource {
+            // The source holds one key, which all steps of a command use.
+            guard request.failure == nil else {
+                throw KeychainError(
+                    .param, CardManagementKey.form, remedy: "give it as the tool that set it shows it")
+            }
+            return keep(try managementKeySource.ask(request), as: .managementKey)
+        }
         guard asksForManagementKey || request.purpose != .managementKey else {
             throw KeychainError(
                 .interactionNotAllowed,
@@ -86,9 +93,14 @@ final class AdministratorAnswers: Prompter {
         if request.purpose == .newUnblockingKey, known(.pin) == nil {
             _ = try ask(PromptRequest(.pin, subject: request.subject, use: String(localized: "set up the card")))
         }
-        let answer = SharedSecret(try person.ask(request))
+        return keep(try person.ask(request), as: request.purpose)
+    }
+
+    /// Keeps an answer for later steps of the command.
+    private func keep(_ answer: consuming Secret, as purpose: PromptRequest.Purpose) -> Secret {
+        let answer = SharedSecret(answer)
         state.withLock { state in
-            switch request.purpose {
+            switch purpose {
             case .pin, .newPIN: state.pin = answer
             case .managementKey: state.managementKey = answer
             default: break
