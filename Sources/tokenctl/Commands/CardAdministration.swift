@@ -134,7 +134,7 @@ final class AdministratorAnswers: Prompter {
 /// A card whose content a command changes.
 struct AdministeredCard {
     let session: CommandKeychains
-    let description: KeychainDescription
+    private(set) var description: KeychainDescription
     let host: any KeychainService
     private let authority: CardAuthority
     private let context: RequestContext
@@ -149,6 +149,35 @@ struct AdministeredCard {
     }
 
     var identifier: KeychainIdentifier { description.identifier }
+
+    /// The card under an identifier that stays the same while several steps change its keys and certificates.
+    ///
+    /// A card without a serial number and an identifier is known by a certificate, or not told from others of its kind: it gets an identifier
+    /// first, where it can hold one.
+    func identified() throws -> AdministeredCard {
+        guard description.kind == .card, description.token?.serialNumber == nil, try !hasIdentifier() else {
+            return self
+        }
+        do throws(KeychainError) {
+            try change(.identify)
+        } catch {
+            guard [.itemNotFound, .invalidAlgorithm].contains(error.code) else { throw error }
+            return self
+        }
+        var card = self
+        card.description = try session.onlyCard()
+        return card
+    }
+
+    private func hasIdentifier() throws(KeychainError) -> Bool {
+        do throws(KeychainError) {
+            _ = try host.dataObject("chuid", of: identifier, .silent)
+            return true
+        } catch {
+            guard error.code == .itemNotFound else { throw error }
+            return false
+        }
+    }
 
     @discardableResult
     func change(_ change: CardChange) throws(KeychainError) -> CardChangeOutcome {

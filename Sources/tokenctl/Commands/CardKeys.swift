@@ -81,7 +81,7 @@ extension Card {
         }
 
         func run() throws {
-            let card = try administration.card()
+            var card = try administration.card()
             let (content, source) = try content(card)
             var request = ImportRequest(content, named: source)
             (request.passphrase, request.refusesSeveralKeys) = (.asked, true)
@@ -89,6 +89,7 @@ extension Card {
             guard case .objects(let certificates, _, let keys) = found, let key = keys.first else {
                 throw KeychainError(.itemNotFound, "there is no private key in '\(DisplayText.line(source))'")
             }
+            card = try card.identified()
             let publicKey = try card.newKey(
                 .importKey(slot: slot.name, key, self.key.policies, replacing: self.key.replacement.replacing))
             let certificate = certificates.first { $0.spki == publicKey.spki }
