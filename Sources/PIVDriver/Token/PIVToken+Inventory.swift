@@ -131,8 +131,8 @@ enum RetiredSlotMemory {
         [version] + primary + slots.map(\.rawValue)
     }
 
-    /// No memory of the slots, which are looked for again.
-    static let unknown: [UInt8] = []
+    /// No memory of the slots, which are looked for again. It has a byte, since memories keep nothing that is empty.
+    static let unknown: [UInt8] = [0]
 
     /// The remembered slots; nil for bytes of another version, and where the primary slots have changed since.
     static func slots(in bytes: [UInt8], besides primary: [UInt8]) -> [PIVSlot]? {
