@@ -62,3 +62,16 @@ public enum KeyRole: UInt8, Hashable, Sendable, CaseIterable {
     /// The decryption of what was encrypted for a former key.
     case retirement = 5
 }
+
+/// A renewal of a key that is under way. The token keeps it beside the new key, so that a later run can finish it.
+public struct KeyRenewal: Hashable, Sendable {
+    /// The name of the place whose key is renewed, such as `9A`.
+    public let slot: String
+    /// The common name for the certificate of the new key.
+    public let name: String
+
+    public init(of slot: String, for name: String) {
+        self.slot = slot
+        self.name = name
+    }
+}

@@ -9,6 +9,10 @@ extension KeyPolicies: WireRecord {
     static let fields = Fields(KeyPolicies.init(pin:touch:), \.pin, \.touch)
 }
 
+extension KeyRenewal: WireRecord {
+    static let fields = Fields(KeyRenewal.init(of:for:), \.slot, \.name)
+}
+
 extension BlockCipher: WireValue {
     func write(to message: inout MessageWriter) {
         switch self {
@@ -88,6 +92,10 @@ extension CardChange: WireValue {
         case .identify: message.write(case: 7)
         case .setManagementKey(let key): message.write(case: 8, key)
         case .setTries(let pin, let unblockingKey): message.write(case: 9, pin, unblockingKey)
+        case .renewKey(let renewal, let slot, let kind, let policies, let replacing, let allowsWeak):
+            message.write(case: 10, renewal, slot, kind, policies, replacing, allowsWeak)
+        case .setRenewedCertificate(let renewal, let slot, let certificate):
+            message.write(case: 11, renewal, slot, certificate)
         }
     }
 
@@ -102,6 +110,8 @@ extension CardChange: WireValue {
         case 7: self = .identify
         case 8: self = try message.read(Self.setManagementKey)
         case 9: self = try message.read(Self.setTries)
+        case 10: self = try message.read(Self.renewKey)
+        case 11: self = try message.read(Self.setRenewedCertificate)
         default: throw .malformed
         }
     }

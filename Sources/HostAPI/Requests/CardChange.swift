@@ -12,6 +12,12 @@ public enum CardChange: Sendable, Equatable {
     ///
     /// - Parameter key: PKCS #8 in DER (RFC 5208).
     case importKey(slot: String, SharedSecret, KeyPolicies, replacing: KeyReplacement)
+    /// Makes the new key of a renewal, in the slot itself or in a free one. The card keeps the renewal in place of the former certificate of
+    /// that slot, where it can.
+    case renewKey(
+        KeyRenewal, in: String, KeyKind, KeyPolicies, replacing: KeyReplacement, allowsWeak: Bool = false)
+    /// Sets the certificate of a renewal's new key, in DER, and keeps the renewal beside it until the key is moved.
+    case setRenewedCertificate(KeyRenewal, in: String, [UInt8])
     /// Sets the certificate of a key, in DER; nil removes it.
     case setCertificate(slot: String, [UInt8]?)
     /// Removes a key, and its certificate before it.

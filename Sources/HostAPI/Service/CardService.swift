@@ -35,7 +35,7 @@ public protocol CardService: Sendable {
 
     /// Reads a data object of a card. Asks for the PIN where the card wants it.
     ///
-    /// - Parameter name: the ``CardDataObject/name``.
+    /// - Parameter name: the ``CardDataObject/name``, or a slot's name for the object with its certificate.
     /// - Throws: `errSecItemNotFound` for an object that the card does not have; `errSecParam` for a keychain that is no card;
     ///   `errSecNoSuchKeychain`.
     func dataObject(

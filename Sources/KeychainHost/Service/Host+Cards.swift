@@ -142,9 +142,10 @@ extension Host {
             let token = try visit.session.card(card)
             let drivers = keychains.allDrivers
             let own = drivers.first { card.rawValue.hasPrefix($0.name + ":") }
-            let object = ([own].compactMap(\.self) + drivers).lazy.flatMap(\.dataObjects).first {
+            let named = ([own].compactMap(\.self) + drivers).lazy.flatMap(\.dataObjects).first {
                 $0.id.rawValue == name
             }
+            let object = named ?? own?.dataObject(of: TokenObjectID(name))
             guard let object else { throw KeychainError(.itemNotFound, "there is no data object '\(name)'") }
             guard let own, own.dataObjects.contains(object), var content = try visit.content(of: object, on: token)
             else {
@@ -233,7 +234,8 @@ extension CardChange {
     var slot: String? {
         switch self {
         case .generateKey(let name, _, _, _, _), .importKey(let name, _, _, _), .setCertificate(let name, _),
-            .deleteKey(let name, _), .moveKey(let name, _), .setData(let name, _):
+            .renewKey(_, let name, _, _, _, _), .setRenewedCertificate(_, let name, _), .deleteKey(let name, _),
+            .moveKey(let name, _), .setData(let name, _):
             name
         case .identify, .setManagementKey, .setTries: nil
         }

@@ -122,7 +122,10 @@ extension TokenAdministrator.Key {
 extension TokenChange {
     /// The kind and the place of a key that the token is to make.
     fileprivate var newKey: (KeyKind, TokenObjectID)? {
-        if case .generateKey(let place, let kind, _, _, _) = self { (kind, place) } else { nil }
+        switch self {
+        case .generateKey(let place, let kind, _, _, _), .renewKey(_, let place, let kind, _, _, _): (kind, place)
+        default: nil
+        }
     }
 
     /// Whether the PIN is needed beside the management key.
@@ -143,6 +146,11 @@ extension CardChange {
                 TokenObjectID(slot), kind, policies, replacing: replacing, allowsWeak: allowsWeak)
         case .importKey(let slot, let key, let policies, let replacing):
             return .importKey(TokenObjectID(slot), key, policies, replacing: replacing)
+        case .renewKey(let renewal, let slot, let kind, let policies, let replacing, let allowsWeak):
+            return .renewKey(
+                renewal, in: TokenObjectID(slot), kind, policies, replacing: replacing, allowsWeak: allowsWeak)
+        case .setRenewedCertificate(let renewal, let slot, let certificate):
+            return .setRenewedCertificate(renewal, in: TokenObjectID(slot), certificate)
         case .setCertificate(let slot, let certificate): return .setCertificate(TokenObjectID(slot), certificate)
         case .deleteKey(let slot, let replacing):
             return .deleteKey(TokenObjectID(slot), replacing: replacing)

@@ -5,9 +5,12 @@ internal import TokenKit
 // The content of objects that are written, as the parsers of this driver read it.
 
 extension CertificateObject {
-    /// `70` certificate, `71` whether it is compressed, `FE`. SP 800-73-5 part 1 table 10.
-    static func encoded(_ certificate: [UInt8], isCompressed: Bool) -> [UInt8] {
-        TLV(0x70, certificate).encoded() + TLV(0x71, [isCompressed ? 1 : 0]).encoded() + TLV(0xFE, [UInt8]()).encoded()
+    /// `70` certificate, `71` whether it is compressed, `C0` the mark of a renewal, `FE`. SP 800-73-5 part 1 table 10.
+    ///
+    /// - Parameter certificate: empty for none.
+    static func encoded(_ certificate: [UInt8], isCompressed: Bool, _ mark: RenewalMark? = nil) -> [UInt8] {
+        TLV(0x70, certificate).encoded() + TLV(0x71, [isCompressed ? 1 : 0]).encoded() + (mark?.encoded ?? [])
+            + TLV(0xFE, [UInt8]()).encoded()
     }
 }
 

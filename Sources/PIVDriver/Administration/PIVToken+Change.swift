@@ -17,6 +17,14 @@ extension PIVToken {
             try authorize(administrator, &card)
             try identifyIfUnknown(&card)
             return .publicKey(try generate(number, policies, in: slot, inPlaceOf: former, &card))
+        case .renewKey(let renewal, let id, let kind, let policies, let replacing, let allowsWeak):
+            let (slot, number) = (try requireSlot(id), try number(of: kind))
+            let mark = RenewalMark(try requireSlot(TokenObjectID(renewal.slot)), renewal.name)
+            try requireStrong(number, allowsWeak: allowsWeak, &card)
+            let former = try requireReplaceable(slot, replacing, &card)
+            try authorize(administrator, &card)
+            try identifyIfUnknown(&card)
+            return .publicKey(try generate(number, policies, in: slot, inPlaceOf: former, for: mark, &card))
         case .importKey(let id, let key, let policies, let replacing):
             let slot = try requireSlot(id)
             let key = try privateKey(key)
@@ -25,6 +33,13 @@ extension PIVToken {
             try identifyIfUnknown(&card)
             try load(key, policies, into: slot, inPlaceOf: former, &card)
             return .publicKey(key.publicKey.spki)
+        case .setRenewedCertificate(let renewal, let id, let certificate):
+            let slot = try requireSlot(id)
+            let mark = RenewalMark(try requireSlot(TokenObjectID(renewal.slot)), renewal.name)
+            try requireMatch(of: certificate, slot, &card)
+            try authorize(administrator, &card)
+            try identifyIfUnknown(&card)
+            try setCertificate(certificate, of: slot, for: mark, &card)
         case .setCertificate(let id, let certificate):
             let slot = try requireSlot(id)
             if let certificate { try requireMatch(of: certificate, slot, &card) }
@@ -36,7 +51,7 @@ extension PIVToken {
             let former = try requireReplaceable(slot, replacing, &card)
             try requireMoving(&card)
             try authorize(administrator, &card)
-            if former?.certificate != nil { try setCertificate(nil, of: slot, &card) }
+            try removeCertificate(former, of: slot, &card)
             try move(slot, to: nil, &card)
         case .moveKey(let source, let target):
             let (source, target) = (try requireSlot(source), try requireSlot(target))

@@ -63,18 +63,27 @@ extension PIVToken {
     }
 
     // The former certificate goes before its key: none must stand beside a key that it does not certify.
-    private mutating func removeCertificate(
+    mutating func removeCertificate(
         _ former: TokenObject?, of slot: PIVSlot, _ card: inout CardTransaction
     ) throws(TokenError) {
-        if former?.certificate != nil { try setCertificate(nil, of: slot, &card) }
+        if former?.certificate != nil {
+            try setCertificate(nil, of: slot, &card)
+        } else if try isMarked(slot, &card) {
+            try put(nil, slot.container, &card)
+        }
         forgetContent(of: slot)
     }
 
+    /// - Parameter mark: the renewal that the key is made for, which the card keeps in place of the former certificate.
     mutating func generate(
         _ algorithm: PIVAlgorithm, _ policies: KeyPolicies, in slot: PIVSlot, inPlaceOf former: TokenObject?,
-        _ card: inout CardTransaction
+        for mark: RenewalMark? = nil, _ card: inout CardTransaction
     ) throws(TokenError) -> [UInt8] {
-        try removeCertificate(former, of: slot, &card)
+        if let mark, try keeps(mark, in: slot, &card) {
+            forgetContent(of: slot)
+        } else {
+            try removeCertificate(former, of: slot, &card)
+        }
         let response = try send(PIVCommand.generate(algorithm, policies, in: slot), &card)
         guard response.status.isSuccess else {
             throw refusal(response.status, "make the key", algorithm, policies)

@@ -43,22 +43,25 @@ extension PIVToken {
         }
     }
 
-    /// - Parameter certificate: in DER; nil to remove it.
+    /// - Parameters:
+    ///   - certificate: in DER; nil to remove it.
+    ///   - mark: the renewal that the certificate is made for, where its key is not in its place yet.
     mutating func setCertificate(
-        _ certificate: [UInt8]?, of slot: PIVSlot, _ card: inout CardTransaction
+        _ certificate: [UInt8]?, of slot: PIVSlot, for mark: RenewalMark? = nil, _ card: inout CardTransaction
     ) throws(TokenError) {
         defer { forgetContent(of: slot, keepingKey: true) }
         guard let certificate else {
-            try put(nil, slot.container, &card)
-            return try noteRetired(slot, isThere: false, &card)
+            // The certificate is last: where it is gone, nothing is left to be done after an interruption.
+            try noteRetired(slot, isThere: false, &card)
+            return try put(nil, slot.container, &card)
         }
         do throws(TokenError) {
-            try put(CertificateObject.encoded(certificate, isCompressed: false), slot.container, &card)
+            try put(CertificateObject.encoded(certificate, isCompressed: false, mark), slot.container, &card)
         } catch {
             // Cards refuse the length of the command or of the object.
             guard error.code == .storage || error.status == .wrongLength else { throw error }
             let packed = try Deflate.pack(certificate)
-            try put(CertificateObject.encoded(packed, isCompressed: true), slot.container, &card)
+            try put(CertificateObject.encoded(packed, isCompressed: true, mark), slot.container, &card)
         }
         try noteRetired(slot, isThere: true, &card)
     }
@@ -91,6 +94,26 @@ extension PIVToken {
     ) throws(TokenError) -> Bool {
         let response = try sendForFirstPart(PIVCommand.getData(container), &card)
         return try found(response, in: container).map { PIVFormat.finding(in: $0, of: container) == .absent } ?? true
+    }
+
+    // MARK: Renewals
+
+    /// Writes the mark of a renewal in place of a slot's certificate.
+    ///
+    /// - Returns: false for a card that refuses such an object.
+    mutating func keeps(
+        _ mark: RenewalMark, in slot: PIVSlot, _ card: inout CardTransaction
+    ) throws(TokenError) -> Bool {
+        let object = CertificateObject.encoded([], isCompressed: false, mark)
+        let response = try send(PIVCommand.putData(object, slot.container), &card)
+        knowledge.present.remove(slot.container)
+        return response.status.isSuccess
+    }
+
+    /// Whether a slot has the mark of a renewal.
+    mutating func isMarked(_ slot: PIVSlot, _ card: inout CardTransaction) throws(TokenError) -> Bool {
+        let content = try readable { (token) throws(TokenError) in try token.read(slot.container, &card) } ?? nil
+        return content.flatMap { RenewalMark(content: $0) } != nil
     }
 
     // MARK: Identification

@@ -27,10 +27,11 @@ extension PIVContainer {
     }
 
     private func certificateFacts(_ content: [UInt8]) throws(TokenError) -> [TokenFact] {
-        guard let object = try CertificateObject.parse(content) else { return [] }
+        let renewal = RenewalMark(content: content).map { [$0.fact] } ?? []
+        guard let object = try CertificateObject.parse(content) else { return renewal }
         do {
             let certificate = try Certificate(der: object.certificate)
-            return [
+            return renewal + [
                 TokenFact("Subject", certificate.subject.description),
                 TokenFact("Issuer", certificate.issuer.description),
                 TokenFact("Serial number", Hex.encode(certificate.serialNumber)),

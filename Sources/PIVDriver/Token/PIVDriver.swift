@@ -33,6 +33,10 @@ public struct PIVDriver: TokenDriver {
 
     public var dataObjects: [TokenDataObject] { PIVContainer.all.map(TokenDataObject.init) }
 
+    public func dataObject(of key: TokenObjectID) -> TokenDataObject? {
+        PIVSlot(key).map { TokenDataObject($0.container) }
+    }
+
     public func facts(of data: TokenObjectID, content: [UInt8]) throws(TokenError) -> [TokenFact] {
         try PIVContainer.named(data.rawValue)?.facts(of: content) ?? []
     }

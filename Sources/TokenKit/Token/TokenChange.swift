@@ -14,6 +14,12 @@ public enum TokenChange: Sendable {
     ///
     /// - Parameter key: PKCS #8 in DER (RFC 5208).
     case importKey(TokenObjectID, SharedSecret, KeyPolicies, replacing: KeyReplacement)
+    /// Makes the new key of a renewal, in its place or in a free one. The token keeps the renewal in place of the former certificate, where
+    /// it can.
+    case renewKey(
+        KeyRenewal, in: TokenObjectID, KeyKind, KeyPolicies, replacing: KeyReplacement, allowsWeak: Bool = false)
+    /// Sets the certificate of a renewal's new key, in DER, and keeps the renewal beside it until the key is moved.
+    case setRenewedCertificate(KeyRenewal, in: TokenObjectID, [UInt8])
     /// Sets the certificate of a key, in DER; nil removes it.
     case setCertificate(TokenObjectID, [UInt8]?)
     /// Removes a key, and its certificate before it.

@@ -22,6 +22,9 @@ public protocol TokenDriver: Sendable {
     /// The data objects that the driver's tokens may have, in the order of their specification.
     var dataObjects: [TokenDataObject] { get }
 
+    /// The data object with the certificate of a key; nil where the driver's tokens have none.
+    func dataObject(of key: TokenObjectID) -> TokenDataObject?
+
     /// The facts in the content of a data object, in reading order; empty where the driver does not parse it.
     ///
     /// - Throws: ``TokenError`` `.malformed`.
@@ -44,6 +47,7 @@ extension TokenDriver {
     public func knownTokens() -> [KnownToken] { [] }
     public var keyNames: [TokenObjectID] { [] }
     public var dataObjects: [TokenDataObject] { [] }
+    public func dataObject(of key: TokenObjectID) -> TokenDataObject? { nil }
     public func facts(of data: TokenObjectID, content: [UInt8]) throws(TokenError) -> [TokenFact] { [] }
     public func verify(
         _ statement: [Certificate], roots: [Certificate], at time: Int64

@@ -89,7 +89,7 @@ import TokenKit
             isDone: { try $0.object("83")?.certificate == nil && historyCount($0) == 0 }),
     ]
 
-    /// The commands of `card renew`, which a person continues with `card move` where it was interrupted.
+    /// A renewal by single commands, which a person continues with `card move`. Those of `card renew` are in InterruptedRenewalTests.
     private static let renewal = Job(
         testDescription: "renew", prepare: { _ = try $0.issue("9A") },
         run: { desk in
