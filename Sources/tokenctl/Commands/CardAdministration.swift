@@ -204,6 +204,17 @@ struct AdministeredCard {
         return key
     }
 
+    /// Has the card check the PIN before a change that a key needs it for later.
+    ///
+    /// - Parameter policy: that of the key.
+    func checkPIN(for policy: PINPolicy) throws(KeychainError) {
+        switch policy {
+        case .never: break
+        case .always: try host.confirmPresence(for: identifier, context)
+        case .once, .other: try host.unlock(identifier, context)
+        }
+    }
+
     func sign(
         _ message: [UInt8], _ algorithm: SignatureAlgorithm, with key: KeyDescription
     ) throws(KeychainError) -> [UInt8] {

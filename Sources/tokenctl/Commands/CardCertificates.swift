@@ -87,8 +87,12 @@ extension Card {
 extension AdministeredCard {
     /// Has the key of a slot sign a certificate for itself, and puts that beside it.
     ///
-    /// - Parameter use: nil for that of the slot.
-    func selfSign(_ slot: String, for use: KeyRole? = nil, commonName: String, days: UInt16) throws {
+    /// - Parameters:
+    ///   - use: nil for that of the slot.
+    ///   - renewal: the renewal that the key is made for, where it is not in its place yet.
+    func selfSign(
+        _ slot: String, for use: KeyRole? = nil, commonName: String, days: UInt16, renewal: KeyRenewal? = nil
+    ) throws {
         let key = try key(in: slot)
         let publicKey = try PublicKey(spki: key.publicKey)
         let algorithm = try CertificateBuilder.signatureAlgorithm(of: publicKey, digest: .sha256)
@@ -101,7 +105,9 @@ extension AdministeredCard {
         let message = try builder.toBeSigned(using: algorithm)
         let signature = try sign(message, algorithm, with: key)
         let certificate = try CertificateBuilder.assemble(message, signature: signature, algorithm: algorithm)
-        try change(.setCertificate(slot: slot, certificate.der))
+        try change(
+            renewal.map { .setRenewedCertificate($0, in: slot, certificate.der) }
+                ?? .setCertificate(slot: slot, certificate.der))
     }
 }
 
