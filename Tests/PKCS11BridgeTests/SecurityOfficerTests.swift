@@ -240,7 +240,7 @@ import Testing
         let certificate = try certificate(for: key, .keyAgreement)
         let handle = try module.cryptoki.createObject(session, template(of: certificate, id: [3]))
         #expect(
-            returned { try module.cryptoki.destroyObject(session, pair.privateKey) } == CKR_ATTRIBUTE_VALUE_INVALID)
+            returned { try module.cryptoki.destroyObject(session, pair.privateKey) } == CKR_ACTION_PROHIBITED)
         #expect(returned { try module.cryptoki.destroyObject(session, pair.publicKey) } == CKR_ACTION_PROHIBITED)
         // Its user says that it decrypts no longer.
         try module.cryptoki.destroyObject(session, handle)

@@ -73,6 +73,25 @@ import VirtualCard
         #expect(module.readers[0].commands.allSatisfy { $0.ins != 0x47 })
     }
 
+    /// The management key is in that object, and nobody else has it.
+    @Test func theObjectWithTheManagementKeyStaysAsItIs() throws {
+        let module = try Self.cardWithItsKey()
+        let session = try module.session()
+        try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
+        let label = (type: CKA_LABEL, value: Array("Printed Information".utf8))
+        let data = [(type: CKA_CLASS, value: Encoded.ulong(CKO_DATA)), label]
+        let value = (type: CKA_VALUE, value: [1] as [UInt8])
+        let handle = try #require(try module.find(session, data[0], data[1]).first)
+        let create = Template(data + [value, (type: CKA_TOKEN, value: Encoded.bool(true))])
+        #expect(
+            returned { _ = try module.cryptoki.createObject(session, create) } == CKR_ATTRIBUTE_VALUE_INVALID)
+        #expect(
+            returned { try module.cryptoki.setAttributes(session, handle, to: Template([value])) }
+                == CKR_ATTRIBUTE_VALUE_INVALID)
+        #expect(returned { try module.cryptoki.destroyObject(session, handle) } == CKR_ACTION_PROHIBITED)
+        try generate(module, session, id: [1])
+    }
+
     /// NSS gives a new key the hash of its public half as id, and destroys the key where that is refused.
     @Test func anIdThatAProgramMakesUpLeavesTheKeyInItsSlot() throws {
         let module = try Self.cardWithItsKey()

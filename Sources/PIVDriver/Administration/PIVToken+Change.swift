@@ -62,6 +62,7 @@ extension PIVToken {
             guard let container = PIVContainer.named(id.rawValue), !container.belongsToSlot else {
                 throw TokenError(.invalidArgument, "there is no data object '\(id)' (certificates belong to slots)")
             }
+            try requireFree(container, &card)
             try authorize(administrator, &card)
             try put(content, container, &card)
         case .identify:

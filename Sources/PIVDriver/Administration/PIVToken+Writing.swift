@@ -13,6 +13,17 @@ extension PIVToken {
         guard response.status.isSuccess else { throw TokenError(response.status, "write the \(container.title)") }
     }
 
+    /// Checks that an object is not one of the two by which the card keeps its management key. Without both, the key would be lost.
+    mutating func requireFree(_ container: PIVContainer, _ card: inout CardTransaction) throws(TokenError) {
+        guard container == .printedInformation || container == .administrativeData else { return }
+        let data = try readable { (token) throws(TokenError) in try token.administrativeData(&card) }
+        guard data?.keepsManagementKey == true else { return }
+        throw TokenError(
+            .invalidArgument,
+            "the card keeps its management key by its \(container.title): the key would be lost, and nothing could be written to the card any more (take the key off the card first, by 'card set-management-key --output FILE')"
+        )
+    }
+
     /// Writes an object that holds a secret.
     private mutating func put(
         secret content: borrowing Secret, _ container: PIVContainer, _ card: inout CardTransaction

@@ -102,11 +102,14 @@ extension Slot {
     func destroyOnCard(_ object: ObjectName) throws(CryptokiError) {
         guard case .item(let objectClass, _, _) = object else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
         let slot = try slotName(object)
-        switch objectClass {
-        case CKO_CERTIFICATE: _ = try administer(.setCertificate(slot: slot, nil))
-        case CKO_PRIVATE_KEY: _ = try administer(.deleteKey(slot: slot, replacing: .ordinary))
-        case CKO_DATA: _ = try administer(.setData(slot, nil))
-        default: throw CryptokiError(CKR_ACTION_PROHIBITED, "a public key goes with its private half")
+        // There is no template with a value that could be invalid.
+        try Cryptoki.renaming([CKR_ATTRIBUTE_VALUE_INVALID: CKR_ACTION_PROHIBITED]) { () throws(CryptokiError) in
+            switch objectClass {
+            case CKO_CERTIFICATE: _ = try administer(.setCertificate(slot: slot, nil))
+            case CKO_PRIVATE_KEY: _ = try administer(.deleteKey(slot: slot, replacing: .ordinary))
+            case CKO_DATA: _ = try administer(.setData(slot, nil))
+            default: throw CryptokiError(CKR_ACTION_PROHIBITED, "a public key goes with its private half")
+            }
         }
     }
 
