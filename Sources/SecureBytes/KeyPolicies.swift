@@ -47,8 +47,10 @@ public enum KeyReplacement: UInt8, Hashable, Sendable, CaseIterable {
     case none = 1
     /// Those of which nothing says that they decrypt.
     case ordinary = 2
-    /// All, also those without which data can be read no more.
+    /// All of the owner's, also those without which data can be read no more.
     case any = 3
+    /// The maker's, by which the token attests to others, and which no reset brings back.
+    case attestation = 4
 }
 
 /// The purpose that a token's standard gives to the key of a place.

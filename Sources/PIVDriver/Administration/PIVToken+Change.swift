@@ -43,6 +43,7 @@ extension PIVToken {
         case .setCertificate(let id, let certificate):
             let slot = try requireSlot(id)
             if let certificate { try requireMatch(of: certificate, slot, &card) }
+            try requireReplaceableCertificate(of: slot, by: certificate, &card)
             try authorize(administrator, &card)
             if certificate != nil { try identifyIfUnknown(&card) }
             try setCertificate(certificate, of: slot, &card)
@@ -55,6 +56,7 @@ extension PIVToken {
             try move(slot, to: nil, &card)
         case .moveKey(let source, let target):
             let (source, target) = (try requireSlot(source), try requireSlot(target))
+            try requireMovable(source, to: target)
             try requireMoving(&card)
             try authorize(administrator, &card)
             try move(source, withCertificateTo: target, &card)
@@ -84,7 +86,8 @@ extension PIVToken {
 
     func requireSlot(_ id: TokenObjectID) throws(TokenError) -> PIVSlot {
         guard let slot = PIVSlot(id) else {
-            throw TokenError(.invalidArgument, "a PIV card has no slot '\(id)' (9A, 9C, 9D, 9E, and 82 to 95)")
+            throw TokenError(
+                .invalidArgument, "a PIV card has no slot '\(id)' (9A, 9C, 9D, 9E, 82 to 95, and F9 for attestation)")
         }
         return slot
     }

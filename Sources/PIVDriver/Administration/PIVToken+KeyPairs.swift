@@ -46,11 +46,15 @@ extension PIVToken {
     mutating func requireReplaceable(
         _ slot: PIVSlot, _ replacing: KeyReplacement, _ card: inout CardTransaction
     ) throws(TokenError) -> TokenObject? {
+        let consent: KeyReplacement = slot == .attestation ? .attestation : .any
         let reading = try object(in: slot, isListing: true, &card)
-        if let failure = reading.failure, replacing != .any { throw failure }
-        guard let object = reading.object, replacing != .any else { return reading.object }
-        guard replacing == .ordinary else {
-            throw TokenError(.invalidArgument, "slot \(slot.objectID) is in use (pass --replace to give up its key)")
+        if let failure = reading.failure, replacing != consent { throw failure }
+        guard let object = reading.object, replacing != consent else { return reading.object }
+        guard slot != .attestation else {
+            throw TokenError(
+                .invalidArgument,
+                "slot \(slot.objectID) has the key with which the card attests to keys that it has made: the maker's would be lost for ever, and no reset brings it back (pass --replace-attestation-key to give it up)"
+            )
         }
         let usage = object.certificate.flatMap { try? Certificate(der: $0) }?.keyUsage ?? []
         guard usage.isDisjoint(with: [.keyEncipherment, .dataEncipherment, .keyAgreement]) else {
@@ -59,7 +63,23 @@ extension PIVToken {
                 "the certificate in slot \(slot.objectID) says that its key decrypts: what was encrypted for it would be lost (move the key to a retired slot, or pass --replace-decryption-key)"
             )
         }
+        guard replacing == .ordinary else {
+            throw TokenError(.invalidArgument, "slot \(slot.objectID) is in use (pass --replace to give up its key)")
+        }
         return object
+    }
+
+    /// Checks that a change of a certificate is not the loss of the maker's, which certifies the attestation key.
+    mutating func requireReplaceableCertificate(
+        of slot: PIVSlot, by certificate: [UInt8]?, _ card: inout CardTransaction
+    ) throws(TokenError) {
+        guard slot == .attestation, let former = try object(in: slot, isListing: true, &card).object?.certificate,
+            former != certificate
+        else { return }
+        throw TokenError(
+            .invalidArgument,
+            "slot \(slot.objectID) has the certificate of the card's attestation key, without which its attestations show nothing: the maker's would be lost for ever, and no reset brings it back (it goes with its key alone, by 'card import' or 'card delete' with --replace-attestation-key)"
+        )
     }
 
     // The former certificate goes before its key: none must stand beside a key that it does not certify.
@@ -157,11 +177,20 @@ extension PIVToken {
         }
     }
 
+    /// Checks that a key may move between two slots at all. The attestation key belongs to the device.
+    func requireMovable(_ source: PIVSlot, to target: PIVSlot) throws(TokenError) {
+        guard source != target else { throw TokenError(.invalidArgument, "the key is there already") }
+        guard source != .attestation, target != .attestation else {
+            throw TokenError(
+                .invalidArgument,
+                "slot \(PIVSlot.attestation.objectID) is for the attestation key alone, which cannot be moved")
+        }
+    }
+
     /// The certificate is at the target before the key, and is removed from the source last.
     mutating func move(
         _ source: PIVSlot, withCertificateTo target: PIVSlot, _ card: inout CardTransaction
     ) throws(TokenError) {
-        guard source != target else { throw TokenError(.invalidArgument, "the key is there already") }
         let known = try object(in: source, isListing: true, &card).object
         let former = try object(in: target, isListing: true, &card).object
         let certificate = known?.certificate

@@ -109,7 +109,9 @@ extension PIVToken {
         of operation: TokenOperation, _ card: inout CardTransaction
     ) throws(TokenError) -> Target {
         guard let slot = PIVSlot(operation.key) else {
-            throw TokenError(.notFound, "PIV has no key '\(operation.key)' (keys are 9A, 9C, 9D, 9E and 82 to 95)")
+            throw TokenError(
+                .notFound,
+                "PIV has no key '\(operation.key)' (keys are 9A, 9C, 9D, 9E, 82 to 95, and F9 for attestation)")
         }
         let key = try keyToUse(for: operation.action, in: slot, &card)
         try require(key.key, isMeantBy: operation, in: slot)

@@ -241,7 +241,7 @@ extension AdministeredCard {
     }
 }
 
-/// A slot of a card: `9A`, `9C`, `9D`, `9E`, `82` to `95`.
+/// A slot of a card: `9A`, `9C`, `9D`, `9E`, `82` to `95`, and `F9` for attestation.
 struct SlotArgument: ExpressibleByArgument {
     let name: String
 
@@ -314,7 +314,12 @@ struct ReplacementOptions: ParsableArguments {
     @Flag(help: "Give it up also where its certificate says that it decrypts: what was encrypted for it is lost.")
     var replaceDecryptionKey = false
 
-    var replacing: KeyReplacement { replaceDecryptionKey ? .any : replace ? .ordinary : .none }
+    @Flag(help: "Give up the key with which the card attests to its keys: no reset brings the maker's back.")
+    var replaceAttestationKey = false
+
+    var replacing: KeyReplacement {
+        replaceAttestationKey ? .attestation : replaceDecryptionKey ? .any : replace ? .ordinary : .none
+    }
 }
 
 /// The consent to a weak key.
