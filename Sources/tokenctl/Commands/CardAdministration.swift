@@ -138,6 +138,7 @@ struct AdministeredCard {
     let host: any KeychainService
     private let authority: CardAuthority
     private let context: RequestContext
+    private let prompter: any Prompter
 
     init(
         _ session: CommandKeychains, _ prompter: any Prompter, _ authority: CardAuthority, _ context: RequestContext
@@ -145,7 +146,7 @@ struct AdministeredCard {
         self.session = session
         description = try session.onlyCard()
         host = session.access.host(asking: prompter)
-        (self.authority, self.context) = (authority, context)
+        (self.prompter, self.authority, self.context) = (prompter, authority, context)
     }
 
     var identifier: KeychainIdentifier { description.identifier }
@@ -177,6 +178,13 @@ struct AdministeredCard {
             guard error.code == .itemNotFound else { throw error }
             return false
         }
+    }
+
+    /// Whether a person is there to agree to a change.
+    var canConfirm: Bool { prompter.canConfirm }
+
+    func confirm(_ question: LocalizedText) throws(KeychainError) -> Bool {
+        try prompter.confirm(String(localized: question))
     }
 
     @discardableResult

@@ -167,7 +167,8 @@ extension Card {
 
     struct Delete: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "delete", abstract: "Delete a key and its certificate.")
+            commandName: "delete", abstract: "Delete a key and its certificate.",
+            discussion: "A person at a terminal is asked first; --replace agrees without a question.")
 
         @Argument(help: "The slot, such as 9A.")
         var slot: SlotArgument
@@ -178,7 +179,15 @@ extension Card {
 
         func run() throws {
             let card = try administration.card()
-            try card.change(.deleteKey(slot: slot.name, replacing: replacement.replacing))
+            var consent = replacement.replacing
+            if consent == .none, card.canConfirm {
+                guard
+                    try card.confirm(
+                        "The key and the certificate of slot \(slot.name) are deleted for ever. Delete them?")
+                else { throw KeychainError(.userCanceled, "nothing was changed") }
+                consent = .ordinary
+            }
+            try card.change(.deleteKey(slot: slot.name, replacing: consent))
             try card.report("Slot \(slot.name) is empty.", of: slot, output)
         }
     }
