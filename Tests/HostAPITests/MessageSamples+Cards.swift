@@ -93,11 +93,12 @@ extension MessageSamples {
             .cardChange(.done), .cardChange(.publicKey([0x30])), .cardChange(.managementKey(secret("key"))),
             .managementKey(
                 CardManagementKeyStatus(
-                    cipher: nil, isDefault: nil, isKeptOnCard: true, ciphers: [], keyPlaces: [], movesKeys: true,
-                    weakKeys: [])),
+                    cipher: nil, isDefault: nil, touch: .unknown, isKeptOnCard: true, ciphers: [], keyPlaces: [],
+                    movesKeys: true, weakKeys: [])),
             .managementKey(
                 CardManagementKeyStatus(
-                    cipher: .aes192, isDefault: true, isKeptOnCard: false, ciphers: [.aes256, .tripleDES],
+                    cipher: .aes192, isDefault: true, touch: .always, isKeptOnCard: false,
+                    ciphers: [.aes256, .tripleDES],
                     keyPlaces: KeyRole.allCases.map { CardKeyPlace("9A", for: $0) }, movesKeys: false,
                     weakKeys: [.ecP256, .rsa(bits: 2048)])),
             .attestation([]), .attestation([[0x30], []]),

@@ -74,8 +74,8 @@ extension CardKeyPlace: WireRecord {
 
 extension CardManagementKeyStatus: WireRecord {
     static let fields = Fields(
-        CardManagementKeyStatus.init(cipher:isDefault:isKeptOnCard:ciphers:keyPlaces:movesKeys:weakKeys:),
-        \.cipher, \.isDefault, \.isKeptOnCard, \.ciphers, \.keyPlaces, \.movesKeys, \.weakKeys)
+        CardManagementKeyStatus.init(cipher:isDefault:touch:isKeptOnCard:ciphers:keyPlaces:movesKeys:weakKeys:),
+        \.cipher, \.isDefault, \.touch, \.isKeptOnCard, \.ciphers, \.keyPlaces, \.movesKeys, \.weakKeys)
 }
 
 extension CardChange: WireValue {

@@ -81,6 +81,8 @@ public struct CardManagementKeyStatus: Sendable, Hashable {
     public let cipher: BlockCipher?
     /// Whether it is still the one that the card was delivered with; nil where the card does not tell.
     public let isDefault: Bool?
+    /// Whether the card wants a touch for each use of it.
+    public let touch: TouchPolicy
     /// Whether the card keeps it, and gives it to whoever has the PIN.
     public let isKeptOnCard: Bool
     /// The ciphers of which a new one may be, the best first.
@@ -93,11 +95,12 @@ public struct CardManagementKeyStatus: Sendable, Hashable {
     public let weakKeys: [KeyKind]
 
     public init(
-        cipher: BlockCipher?, isDefault: Bool?, isKeptOnCard: Bool, ciphers: [BlockCipher], keyPlaces: [CardKeyPlace],
-        movesKeys: Bool, weakKeys: [KeyKind]
+        cipher: BlockCipher?, isDefault: Bool?, touch: TouchPolicy, isKeptOnCard: Bool, ciphers: [BlockCipher],
+        keyPlaces: [CardKeyPlace], movesKeys: Bool, weakKeys: [KeyKind]
     ) {
         self.cipher = cipher
         self.isDefault = isDefault
+        self.touch = touch
         self.isKeptOnCard = isKeptOnCard
         self.ciphers = ciphers
         self.keyPlaces = keyPlaces

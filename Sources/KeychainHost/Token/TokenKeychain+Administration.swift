@@ -46,9 +46,15 @@ extension TokenKeychain {
         // A change of the key was interrupted where the factory's still counts.
         let isKept = authority == .found && status.isKeptOnToken && status.isDefault != true
         let key = try isKept ? nil : managementKey(status, authority, authentication)
+        let notice: OperationNotice = { [name, touch = TokenTraits.TouchUse(status.touch)] in
+            let notice = TouchNotice(touch, of: name, authentication.prompter, authentication.notices)
+            return { notice.end() }
+        }
         guard isKept || needsPIN else {
             return try KeychainError.mapping { () throws(TokenError) in
-                try body(TokenAdministrator(.init(key, isKept: isKept)))
+                var administrator = TokenAdministrator(.init(key, isKept: isKept))
+                administrator.touchNotice = notice
+                return try body(administrator)
             }
         }
         var question = PINQuestion(
@@ -56,7 +62,9 @@ extension TokenKeychain {
             authentication: authentication,
             allowsPINPad: false)
         return try question.present { (pin, lastTry) throws(TokenError) in
-            try body(TokenAdministrator(.init(key, isKept: isKept), PIN(pin.secret.clone()), lastTry))
+            var administrator = TokenAdministrator(.init(key, isKept: isKept), PIN(pin.secret.clone()), lastTry)
+            administrator.touchNotice = notice
+            return try body(administrator)
         }
     }
 
@@ -89,8 +97,8 @@ extension TokenKeychain {
         let insertion = try insertion()
         let status = try KeychainError.mapping { () throws(TokenError) in try slot.managementKey(at: insertion) }
         return CardManagementKeyStatus(
-            cipher: status.cipher, isDefault: status.isDefault, isKeptOnCard: status.isKeptOnToken,
-            ciphers: status.ciphers,
+            cipher: status.cipher, isDefault: status.isDefault, touch: status.touch,
+            isKeptOnCard: status.isKeptOnToken, ciphers: status.ciphers,
             keyPlaces: status.keyPlaces.map { CardKeyPlace($0.id.rawValue, for: $0.use) }, movesKeys: status.movesKeys,
             weakKeys: status.weakKeys)
     }

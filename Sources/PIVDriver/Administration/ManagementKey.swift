@@ -37,6 +37,7 @@ enum ManagementKey {
 package struct ManagementKeyMetadata {
     let cipher: BlockCipher?
     let isDefault: Bool?
+    let touch: TouchPolicy
 
     package init(parsing data: [UInt8]) throws(TokenError) {
         let fields = try PIVFormat.parsing("management key metadata") { () throws(TLVError) in
@@ -44,6 +45,7 @@ package struct ManagementKeyMetadata {
             return try reader.fields()
         }
         cipher = fields[0x01]?.first.flatMap { ManagementKey.cipher(PIVAlgorithm(rawValue: $0)) }
+        touch = fields[0x02]?.dropFirst().first.map { YubicoPolicy.touch($0) } ?? .unknown
         isDefault = fields[0x05]?.first.map { $0 != 0 }
     }
 }

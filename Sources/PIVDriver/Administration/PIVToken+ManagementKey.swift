@@ -14,7 +14,8 @@ extension PIVToken {
         let ciphers: [BlockCipher] =
             isYubico && takesAES ? [.aes256, .aes192, .aes128, .tripleDES] : announcedCiphers + [.tripleDES]
         return ManagementKeyStatus(
-            cipher: metadata?.cipher, isDefault: metadata?.isDefault, isKeptOnToken: kept ?? false, ciphers: ciphers,
+            cipher: metadata?.cipher, isDefault: metadata?.isDefault, touch: metadata?.touch ?? .unknown,
+            isKeptOnToken: kept ?? false, ciphers: ciphers,
             keyPlaces: (PIVSlot.primary + PIVSlot.retired).map {
                 KeyPlace($0.objectID, for: $0.use, cryptokiID: $0.cryptokiID)
             },
@@ -37,26 +38,57 @@ extension PIVToken {
                 try verify(pin, lastTry: lastTry, &card)
             }
         }
-        switch administrator.key {
-        case .factory: try authenticate(ManagementKey.factory, &card)
-        case .value(let key): try authenticate(key, &card)
-        case .onToken: try authenticateWithKeptKey(&card)
+        try confirmSelection(&card)
+        let metadata = try managementKeyMetadata(&card)
+        let touch = metadata?.touch ?? .unknown
+        // As for keys that wait for a touch: the transaction shows other programs that the card is held.
+        if touch.mayWait { do { try card.hold() } catch { throw TokenError(error) } }
+        let end = touch.mayWait ? administrator.touchNotice?() : nil
+        defer { end?() }
+        do throws(TokenError) {
+            switch administrator.key {
+            case .factory: try authenticate(ManagementKey.factory, metadata, &card)
+            case .value(let key): try authenticate(key, metadata, &card)
+            case .onToken: try authenticateWithKeptKey(metadata, &card)
+            }
+        } catch {
+            guard touch.mayWait, error.code == .notAuthorized, error.status == .securityStatusNotSatisfied else {
+                throw error
+            }
+            // The card answers the same for a wrong key and for a missing touch.
+            let isRight: Bool
+            switch administrator.key {
+            case .factory: isRight = metadata?.isDefault == true
+            case .onToken: isRight = true
+            case .value: isRight = false
+            }
+            guard isRight else {
+                throw TokenError(
+                    .notAuthorized,
+                    "wrong management key, or the touch that it waits for did not come (give the right key, and touch the card when it blinks)",
+                    status: error.status)
+            }
+            throw TokenError(
+                .conditionsNotSatisfied, "the management key waited for a touch that did not come",
+                status: error.status)
         }
     }
 
-    private mutating func authenticateWithKeptKey(_ card: inout CardTransaction) throws(TokenError) {
+    private mutating func authenticateWithKeptKey(
+        _ metadata: ManagementKeyMetadata?, _ card: inout CardTransaction
+    ) throws(TokenError) {
         let kept = try keptManagementKey(&card)
         switch kept.key {
         case .none:
             throw TokenError(.notAuthorized, "the card does not keep its management key (give it yourself)")
         case .some(let key):
             do throws(TokenError) {
-                try authenticate(key, &card)
+                try authenticate(key, metadata, &card)
             } catch {
                 // A change of the key was interrupted.
                 guard error.code == .notAuthorized else { throw error }
                 switch kept.next {
-                case .some(let next): try authenticate(next, &card)
+                case .some(let next): try authenticate(next, metadata, &card)
                 case .none: throw error
                 }
             }
@@ -78,10 +110,9 @@ extension PIVToken {
     }
 
     private mutating func authenticate(
-        _ key: borrowing Secret, _ card: inout CardTransaction
+        _ key: borrowing Secret, _ metadata: ManagementKeyMetadata?, _ card: inout CardTransaction
     ) throws(TokenError) {
-        try confirmSelection(&card)
-        let told = try managementKeyMetadata(&card)?.cipher
+        let told = metadata?.cipher
         if let told, told.keyLength != key.count {
             throw TokenError(
                 .notAuthorized,

@@ -66,6 +66,8 @@ public struct TokenAdministrator: ~Copyable, Sendable {
     private let pin: PIN?
     /// Whether the last try of the PIN may be spent; nil where there is no PIN.
     public let lastTry: LastTry?
+    /// Called when the token is about to check a key that may wait for a touch. Its result is called once the token has answered.
+    public var touchNotice: OperationNotice?
 
     public init(_ key: consuming Key) {
         self.key = key
@@ -87,10 +89,13 @@ public struct TokenAdministrator: ~Copyable, Sendable {
             case .onToken: .onToken
             case .value(let key): .value(key.clone())
             }
+        var clone: TokenAdministrator
         switch pin {
-        case .some(let pin): return TokenAdministrator(key, pin.clone(), lastTry ?? .keep)
-        case .none: return TokenAdministrator(key)
+        case .some(let pin): clone = TokenAdministrator(key, pin.clone(), lastTry ?? .keep)
+        case .none: clone = TokenAdministrator(key)
         }
+        clone.touchNotice = touchNotice
+        return clone
     }
 
     /// Calls `body` with the PIN, where there is one.
@@ -108,6 +113,8 @@ public struct ManagementKeyStatus: Hashable, Sendable {
     public let cipher: BlockCipher?
     /// Whether it is still the one that the token was delivered with; nil where the token does not tell.
     public let isDefault: Bool?
+    /// Whether the token wants a touch for each use of it.
+    public let touch: TouchPolicy
     /// Whether the token keeps it, and gives it to whoever has the PIN.
     public let isKeptOnToken: Bool
     /// The ciphers of which a new one may be, the best first.
@@ -120,11 +127,12 @@ public struct ManagementKeyStatus: Hashable, Sendable {
     public let weakKeys: [KeyKind]
 
     public init(
-        cipher: BlockCipher?, isDefault: Bool?, isKeptOnToken: Bool, ciphers: [BlockCipher], keyPlaces: [KeyPlace],
-        movesKeys: Bool, weakKeys: [KeyKind]
+        cipher: BlockCipher?, isDefault: Bool?, touch: TouchPolicy, isKeptOnToken: Bool, ciphers: [BlockCipher],
+        keyPlaces: [KeyPlace], movesKeys: Bool, weakKeys: [KeyKind]
     ) {
         self.cipher = cipher
         self.isDefault = isDefault
+        self.touch = touch
         self.isKeptOnToken = isKeptOnToken
         self.ciphers = ciphers
         self.keyPlaces = keyPlaces

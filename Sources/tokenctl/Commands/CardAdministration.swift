@@ -129,6 +129,8 @@ final class AdministratorAnswers: Prompter {
     }
 
     func confirm(_ question: String) throws(KeychainError) -> Bool { try person.confirm(question) }
+    func tell(_ message: String) { person.tell(message) }
+    func show(_ message: String) -> (@Sendable () -> Void)? { person.show(message) }
 }
 
 /// A card whose content a command changes.
@@ -136,9 +138,9 @@ struct AdministeredCard {
     let session: CommandKeychains
     private(set) var description: KeychainDescription
     let host: any KeychainService
+    private let prompter: any Prompter
     private let authority: CardAuthority
     private let context: RequestContext
-    private let prompter: any Prompter
 
     init(
         _ session: CommandKeychains, _ prompter: any Prompter, _ authority: CardAuthority, _ context: RequestContext

@@ -39,4 +39,6 @@ final class GivenPIN: Prompter {
     }
 
     func confirm(_ question: String) throws(KeychainError) -> Bool { try other.confirm(question) }
+    func tell(_ message: String) { other.tell(message) }
+    func show(_ message: String) -> (@Sendable () -> Void)? { other.show(message) }
 }

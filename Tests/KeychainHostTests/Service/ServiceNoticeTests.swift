@@ -41,6 +41,23 @@ import VirtualCard
         #expect(stage.person.messages.isEmpty)
     }
 
+    @Test func anAdministratorIsToldToTouchTheCardForItsKey() throws {
+        let stage = try ServiceStage(
+            .call, TestCard(profile: .yubiKey57), clientPerson: TypesInTurn("123456", "123456"))
+        let context = RequestContext(questions: .byClient)
+        let card = try #require(try stage.service.keychains(.cards, context).found.first).identifier
+        let key = CardManagementKey(nil, nil, touch: .always, isKeptOnCard: true)
+        _ = try stage.service.administer(card, .setManagementKey(key), by: .found, context)
+        let isDone = Mutex(false)
+        BlockingThread.start {
+            _ = try? stage.service.administer(card, .setData("security-object", [1]), by: .found, context)
+            isDone.withLock { $0 = true }
+        }
+        #expect(eventually { stage.clientPerson.messages.contains { $0.contains("Touch the card now") } })
+        stage.card.touch()
+        #expect(eventually { isDone.withLock(\.self) })
+    }
+
     @Test(arguments: [ServiceRoute.call, .socket], RequestContext.Questions.allCases)
     func aClientIsToldOfAWaitForACardAndOfItsEnd(route: ServiceRoute, questions: RequestContext.Questions) throws {
         let stage = try ServiceStage(route)

@@ -134,6 +134,22 @@ extension Desk {
         #expect(try desk.object("9D") == nil)
     }
 
+    @Test func aManagementKeyThatWaitsForATouchSaysThatNoneCame() throws {
+        let desk = try Self.blank(.yubiKey57)
+        let new = NewManagementKey(.aes256, nil, touch: .always, isKeptOnToken: true)
+        try desk.administer(.setManagementKey(new), by: .both("123456"))
+        #expect(try desk.managementKey().touch == .always)
+        #expect(throws: TokenError(.conditionsNotSatisfied, "")) {
+            try desk.administer(.setData("security-object", [1]), by: .kept("123456"))
+        }
+        // The card answers the same for another key.
+        #expect(throws: TokenError(.notAuthorized, "")) {
+            try desk.administer(.setData("security-object", [1]), by: .key([UInt8](repeating: 7, count: 32)))
+        }
+        desk.card.touch()
+        try desk.administer(.setData("security-object", [1]), by: .kept("123456"))
+    }
+
     @Test func policiesAreThoseThatWereAskedFor() throws {
         let desk = try Self.blank(.yubiKey57)
         let policies = KeyPolicies(pin: .never, touch: .cached)
