@@ -28,7 +28,7 @@ extension MessageSamples {
                 KeyRenewal(of: "9A", for: "Ännchen"), in: "82", .ecP256, KeyPolicies(), replacing: .none,
                 allowsWeak: true),
             .setRenewedCertificate(KeyRenewal(of: "", for: ""), in: "9A", [0x30]),
-            .setCertificate(slot: "9A", [0x30]), .setCertificate(slot: "", nil),
+            .setCertificate(slot: "9A", [0x30], allowsWeak: true), .setCertificate(slot: "", nil),
             .deleteKey(slot: "9A", replacing: .any), .moveKey(slot: "9D", to: "82"),
             .setData("chuid", [1]), .setData("", nil), .identify, .setTries(pin: 1, unblockingKey: 255),
             .setManagementKey(CardManagementKey(nil, nil, touch: .never, isKeptOnCard: true)),

@@ -83,9 +83,10 @@ extension CardChange: WireValue {
         switch self {
         case .generateKey(let slot, let kind, let policies, let replacing, let allowsWeak):
             message.write(case: 1, slot, kind, policies, replacing, allowsWeak)
-        case .importKey(let slot, let key, let policies, let replacing):
-            message.write(case: 2, slot, key, policies, replacing)
-        case .setCertificate(let slot, let certificate): message.write(case: 3, slot, certificate)
+        case .importKey(let slot, let key, let policies, let replacing, let allowsWeak):
+            message.write(case: 2, slot, key, policies, replacing, allowsWeak)
+        case .setCertificate(let slot, let certificate, let allowsWeak):
+            message.write(case: 3, slot, certificate, allowsWeak)
         case .deleteKey(let slot, let replacing): message.write(case: 4, slot, replacing)
         case .moveKey(let slot, let target): message.write(case: 5, slot, target)
         case .setData(let name, let content): message.write(case: 6, name, content)

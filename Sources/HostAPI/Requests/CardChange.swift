@@ -10,8 +10,10 @@ public enum CardChange: Sendable, Equatable {
     case generateKey(slot: String, KeyKind, KeyPolicies, replacing: KeyReplacement, allowsWeak: Bool = false)
     /// Puts a private key into the card. The former certificate of its slot goes first.
     ///
-    /// - Parameter key: PKCS #8 in DER (RFC 5208).
-    case importKey(slot: String, SharedSecret, KeyPolicies, replacing: KeyReplacement)
+    /// - Parameters:
+    ///   - key: PKCS #8 in DER (RFC 5208).
+    ///   - allowsWeak: whether a person has agreed to an RSA key that everybody can compute (CVE-2017-15361, ROCA).
+    case importKey(slot: String, SharedSecret, KeyPolicies, replacing: KeyReplacement, allowsWeak: Bool = false)
     /// Makes the new key of a renewal, in the slot itself or in a free one. The card keeps the renewal in place of the former certificate of
     /// that slot, where it can.
     case renewKey(
@@ -19,7 +21,9 @@ public enum CardChange: Sendable, Equatable {
     /// Sets the certificate of a renewal's new key, in DER, and keeps the renewal beside it until the key is moved.
     case setRenewedCertificate(KeyRenewal, in: String, [UInt8])
     /// Sets the certificate of a key, in DER; nil removes it.
-    case setCertificate(slot: String, [UInt8]?)
+    ///
+    /// - Parameter allowsWeak: whether a person has agreed to an RSA key that everybody can compute (CVE-2017-15361, ROCA).
+    case setCertificate(slot: String, [UInt8]?, allowsWeak: Bool = false)
     /// Removes a key, and its certificate before it.
     case deleteKey(slot: String, replacing: KeyReplacement)
     /// Moves a key and its certificate to an empty slot.

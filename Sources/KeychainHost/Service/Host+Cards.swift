@@ -233,7 +233,7 @@ extension CardChange {
     /// The slot or object that changes; nil for one of the card as a whole.
     var slot: String? {
         switch self {
-        case .generateKey(let name, _, _, _, _), .importKey(let name, _, _, _), .setCertificate(let name, _),
+        case .generateKey(let name, _, _, _, _), .importKey(let name, _, _, _, _), .setCertificate(let name, _, _),
             .renewKey(_, let name, _, _, _, _), .setRenewedCertificate(_, let name, _), .deleteKey(let name, _),
             .moveKey(let name, _), .setData(let name, _):
             name

@@ -152,14 +152,15 @@ extension CardChange {
         case .generateKey(let slot, let kind, let policies, let replacing, let allowsWeak):
             return .generateKey(
                 TokenObjectID(slot), kind, policies, replacing: replacing, allowsWeak: allowsWeak)
-        case .importKey(let slot, let key, let policies, let replacing):
-            return .importKey(TokenObjectID(slot), key, policies, replacing: replacing)
+        case .importKey(let slot, let key, let policies, let replacing, let allowsWeak):
+            return .importKey(TokenObjectID(slot), key, policies, replacing: replacing, allowsWeak: allowsWeak)
         case .renewKey(let renewal, let slot, let kind, let policies, let replacing, let allowsWeak):
             return .renewKey(
                 renewal, in: TokenObjectID(slot), kind, policies, replacing: replacing, allowsWeak: allowsWeak)
         case .setRenewedCertificate(let renewal, let slot, let certificate):
             return .setRenewedCertificate(renewal, in: TokenObjectID(slot), certificate)
-        case .setCertificate(let slot, let certificate): return .setCertificate(TokenObjectID(slot), certificate)
+        case .setCertificate(let slot, let certificate, let allowsWeak):
+            return .setCertificate(TokenObjectID(slot), certificate, allowsWeak: allowsWeak)
         case .deleteKey(let slot, let replacing):
             return .deleteKey(TokenObjectID(slot), replacing: replacing)
         case .moveKey(let slot, let target): return .moveKey(TokenObjectID(slot), to: TokenObjectID(target))

@@ -25,9 +25,10 @@ extension PIVToken {
             try authorize(administrator, &card)
             try identifyIfUnknown(&card)
             return .publicKey(try generate(number, policies, in: slot, inPlaceOf: former, for: mark, &card))
-        case .importKey(let id, let key, let policies, let replacing):
+        case .importKey(let id, let key, let policies, let replacing, let allowsWeak):
             let slot = try requireSlot(id)
             let key = try privateKey(key)
+            try requireStrong(key.publicKey, allowsWeak: allowsWeak)
             let former = try requireReplaceable(slot, replacing, &card)
             try authorize(administrator, &card)
             try identifyIfUnknown(&card)
@@ -36,13 +37,13 @@ extension PIVToken {
         case .setRenewedCertificate(let renewal, let id, let certificate):
             let slot = try requireSlot(id)
             let mark = RenewalMark(try requireSlot(TokenObjectID(renewal.slot)), renewal.name)
-            try requireMatch(of: certificate, slot, &card)
+            try requireMatch(of: certificate, slot, allowsWeak: true, &card)
             try authorize(administrator, &card)
             try identifyIfUnknown(&card)
             try setCertificate(certificate, of: slot, for: mark, &card)
-        case .setCertificate(let id, let certificate):
+        case .setCertificate(let id, let certificate, let allowsWeak):
             let slot = try requireSlot(id)
-            if let certificate { try requireMatch(of: certificate, slot, &card) }
+            if let certificate { try requireMatch(of: certificate, slot, allowsWeak: allowsWeak, &card) }
             try requireReplaceableCertificate(of: slot, by: certificate, &card)
             try authorize(administrator, &card)
             if certificate != nil { try identifyIfUnknown(&card) }

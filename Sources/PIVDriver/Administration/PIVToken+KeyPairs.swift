@@ -28,6 +28,15 @@ extension PIVToken {
         }
     }
 
+    /// Checks that a key which the card is given is not a weak one, or may be one.
+    func requireStrong(_ key: PublicKey, allowsWeak: Bool) throws(TokenError) {
+        guard key.isROCA, !allowsWeak else { return }
+        throw TokenError(
+            .unsupported,
+            "everybody can compute this RSA key from its public half, CVE-2017-15361 (ROCA) (make another key; 'card import' and 'card put-certificate' take it all the same with --allow-weak-key)"
+        )
+    }
+
     /// The advisories that hold for the card.
     mutating func advisories(_ card: inout CardTransaction) throws(TokenError) -> [Advisory] {
         guard quirks.has(.keysByVersion), let firmware = try firmware(&card) else { return [] }

@@ -36,14 +36,15 @@ extension PIVToken {
 
     // MARK: Certificates
 
-    /// Checks that a certificate is for the key in a slot, as far as the card tells the key.
+    /// Checks that a certificate is for the key in a slot, as far as the card tells the key, and that the key is not a weak one.
     mutating func requireMatch(
-        of certificate: [UInt8], _ slot: PIVSlot, _ card: inout CardTransaction
+        of certificate: [UInt8], _ slot: PIVSlot, allowsWeak: Bool, _ card: inout CardTransaction
     ) throws(TokenError) {
         let publicKey: [UInt8]
         do { publicKey = try Certificate(der: certificate).spki } catch {
             throw TokenError(.invalidArgument, "the certificate cannot be read: \(error)")
         }
+        if let key = try? PublicKey(spki: publicKey) { try requireStrong(key, allowsWeak: allowsWeak) }
         try learnMetadataSupport(&card)
         let known = try metadata(of: slot, &card)?.subjectPublicKeyInfo
         if knowledge.tellsMetadata, !knowledge.untold.contains(slot), known == nil {

@@ -12,8 +12,10 @@ public enum TokenChange: Sendable {
         TokenObjectID, KeyKind, KeyPolicies, replacing: KeyReplacement, allowsWeak: Bool = false)
     /// Puts a key into the token. The former certificate of its place goes first.
     ///
-    /// - Parameter key: PKCS #8 in DER (RFC 5208).
-    case importKey(TokenObjectID, SharedSecret, KeyPolicies, replacing: KeyReplacement)
+    /// - Parameters:
+    ///   - key: PKCS #8 in DER (RFC 5208).
+    ///   - allowsWeak: whether a person has agreed to an RSA key that everybody can compute (CVE-2017-15361, ROCA).
+    case importKey(TokenObjectID, SharedSecret, KeyPolicies, replacing: KeyReplacement, allowsWeak: Bool = false)
     /// Makes the new key of a renewal, in its place or in a free one. The token keeps the renewal in place of the former certificate, where
     /// it can.
     case renewKey(
@@ -21,7 +23,9 @@ public enum TokenChange: Sendable {
     /// Sets the certificate of a renewal's new key, in DER, and keeps the renewal beside it until the key is moved.
     case setRenewedCertificate(KeyRenewal, in: TokenObjectID, [UInt8])
     /// Sets the certificate of a key, in DER; nil removes it.
-    case setCertificate(TokenObjectID, [UInt8]?)
+    ///
+    /// - Parameter allowsWeak: whether a person has agreed to an RSA key that everybody can compute (CVE-2017-15361, ROCA).
+    case setCertificate(TokenObjectID, [UInt8]?, allowsWeak: Bool = false)
     /// Removes a key, and its certificate before it.
     case deleteKey(TokenObjectID, replacing: KeyReplacement)
     /// Moves a key and its certificate to an empty place.

@@ -332,6 +332,12 @@ struct ReplacementOptions: ParsableArguments {
     }
 }
 
+/// The consent to a weak key that is not made by the card.
+struct WeakRSAKeyOptions: ParsableArguments {
+    @Flag(help: "Take an RSA key also where everybody can compute it from its public half (CVE-2017-15361, ROCA).")
+    var allowWeakKey = false
+}
+
 /// The consent to a weak key.
 struct WeakKeyOptions: ParsableArguments {
     @Flag(

@@ -22,6 +22,7 @@ extension Card {
         @Flag(help: "Remove the certificate, and leave the key.")
         var delete = false
 
+        @OptionGroup var weakness: WeakRSAKeyOptions
         @OptionGroup var output: OutputOptions
         @OptionGroup var administration: AdministrationOptions
 
@@ -39,7 +40,8 @@ extension Card {
                 return first
             }
             let card = try administration.card()
-            try card.change(.setCertificate(slot: slot.name, certificate?.der))
+            try card.change(
+                .setCertificate(slot: slot.name, certificate?.der, allowsWeak: weakness.allowWeakKey))
             let sentence: LocalizedText =
                 certificate.map { "The certificate '\($0.title)' is in slot \(slot.name)." }
                 ?? "Slot \(slot.name) has no certificate."

@@ -80,7 +80,7 @@ extension Card {
                 session.onlyCard().identifier, telling: [.facts, .slots, .pin, .unblockingKey], .silent)
             let secrets = session.host.factorySecrets(of: overview.card.identifier, overview)
             for error in overview.failures { Warnings.show("\(error)") }
-            let (card, facts) = (overview.card, overview.facts)
+            let (card, facts) = (overview.card, overview.facts + overview.slots.compactMap(\.weakness))
             let slots = overview.slots.map(SlotRow.init)
             guard output.json else {
                 let names = [
@@ -98,6 +98,19 @@ extension Card {
                     puk: (try? overview.unblockingKey?.get()).map { Pin.Status.PINRow(.unblockingKey, $0) },
                     factorySecrets: secrets.names, slots: slots, facts: Listing.dictionary(facts)))
         }
+    }
+}
+
+extension CardSlot {
+    /// The warning of a key that everybody can compute; nil for others.
+    fileprivate var weakness: CardFact? {
+        let spki = certificate.flatMap { try? Certificate(der: $0).spki } ?? key?.publicKey
+        guard let spki, let key = try? PublicKey(spki: spki), key.isROCA else { return nil }
+        let name = "CVE-2017-15361 (ROCA)"
+        return CardFact(
+            "Warning",
+            String(localized: "\(name): everybody can compute the RSA key in slot \(self.name); replace it"),
+            parts: ["advisories": .list(["\(name) \(self.name)"])])
     }
 }
 

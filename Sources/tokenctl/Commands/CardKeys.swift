@@ -65,6 +65,7 @@ extension Card {
             completion: Completions.keychains)
         var keychain: String?
 
+        @OptionGroup var weakness: WeakRSAKeyOptions
         @OptionGroup var key: NewKeyOptions
         @OptionGroup var output: OutputOptions
         @OptionGroup var administration: AdministrationOptions
@@ -91,9 +92,14 @@ extension Card {
             }
             card = try card.identified()
             let publicKey = try card.newKey(
-                .importKey(slot: slot.name, key, self.key.policies, replacing: self.key.replacement.replacing))
+                .importKey(
+                    slot: slot.name, key, self.key.policies, replacing: self.key.replacement.replacing,
+                    allowsWeak: weakness.allowWeakKey))
             let certificate = certificates.first { $0.spki == publicKey.spki }
-            if let certificate { try card.change(.setCertificate(slot: slot.name, certificate.der)) }
+            if let certificate {
+                try card.change(
+                    .setCertificate(slot: slot.name, certificate.der, allowsWeak: weakness.allowWeakKey))
+            }
             guard !output.json else {
                 return try Listing.showJSON(
                     Outcome(
