@@ -24,6 +24,7 @@ extension KeychainError {
         case .pinFormat, .pinIncorrect, .pinKnownIncorrect, .pinLastTry, .pinBlocked, .notAuthorized: .authFailed
         case .notProven: .verifyFailed
         case .conditionsNotSatisfied, .storage, .pinPadFailed: .deviceError
+        case .tooLarge: .dataTooLarge
         }
     }
 
@@ -56,7 +57,7 @@ extension TokenFailure {
             case .pinIncorrect, .pinKnownIncorrect: .pinIncorrect
             case .pinLastTry, .pinBlocked: .pinLocked
             case .conditionsNotSatisfied: .rejected
-            case .storage: .noMemory
+            case .storage, .tooLarge: .noMemory
             }
     }
 

@@ -10,7 +10,15 @@ extension PIVToken {
     ) throws(TokenError) {
         let response = try send(PIVCommand.putData(content, container), &card)
         knowledge.present.remove(container)
-        guard response.status.isSuccess else { throw TokenError(response.status, "write the \(container.title)") }
+        guard response.status.isSuccess else {
+            if let content, response.status == .wrongLength {
+                throw TokenError(
+                    .tooLarge,
+                    "the \(container.title) is too large: the card does not take \(content.count) bytes (write less)",
+                    status: response.status)
+            }
+            throw TokenError(response.status, "write the \(container.title)")
+        }
     }
 
     /// Checks that an object is not one of the two by which the card keeps its management key. Without both, the key would be lost.
@@ -71,7 +79,7 @@ extension PIVToken {
             try put(CertificateObject.encoded(certificate, isCompressed: false, mark), slot.container, &card)
         } catch {
             // Cards refuse the length of the command or of the object.
-            guard error.code == .storage || error.status == .wrongLength else { throw error }
+            guard error.code == .storage || error.code == .tooLarge else { throw error }
             let packed = try Deflate.pack(certificate)
             try put(CertificateObject.encoded(packed, isCompressed: true, mark), slot.container, &card)
         }

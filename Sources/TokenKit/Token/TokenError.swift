@@ -42,6 +42,8 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
         case notAuthorized
         /// The card's memory is full or failed.
         case storage
+        /// The content is larger than the token takes.
+        case tooLarge
     }
 
     public let code: Code
