@@ -41,7 +41,9 @@ struct RequestOptions: ParsableArguments {
 
     @Option(
         name: .customLong("extensions"),
-        help: ArgumentHelp("A file with further extensions, PEM or DER; for each file.", valueName: "file"),
+        help: ArgumentHelp(
+            "A file with further extensions, PEM or DER of X.509's Extensions or of one Extension (RFC 5280), not of a request or certificate; for each file.",
+            valueName: "file"),
         completion: .file())
     var extensionFiles: [String] = []
 
@@ -134,7 +136,24 @@ private enum ExtensionFile {
         let input = try Input(path)
         let bytes = try input.whole(limit: limit)
         do throws(CryptoError) { return try CertificateExtension.all(in: bytes) } catch {
-            throw CommandError("'\(input.name)' holds no extensions that can be read", "\(error)")
+            guard !isSigned(bytes) else {
+                throw CommandError(
+                    "'\(input.name)' is a request or a certificate, and no file of extensions",
+                    advice: "give PEM or DER of X.509's Extensions or of one Extension")
+            }
+            throw CommandError(
+                "'\(input.name)' holds no extensions that can be read", "\(error)",
+                advice: "give PEM or DER of X.509's Extensions or of one Extension")
         }
+    }
+
+    /// Whether a file is a certificate or a request for one.
+    private static func isSigned(_ bytes: [UInt8]) -> Bool {
+        var der = bytes
+        if PEM.isPEM(bytes.span) {
+            guard let block = try? PEMReader(bytes.span).next() else { return false }
+            der = block.der.copied()
+        }
+        return (try? Certificate(der: der)) != nil || (try? CertificationRequest.provenKey(of: der)) != nil
     }
 }
