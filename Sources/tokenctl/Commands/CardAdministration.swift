@@ -32,7 +32,11 @@ struct AdministrationOptions: ParsableArguments {
         return try AdministeredCard(
             session,
             AdministratorAnswers(
-                prompter, managementKeySource: source, asksForManagementKey: authentication.pinSource == nil),
+                prompter, managementKeySource: source, asksForManagementKey: authentication.pinSource == nil,
+                alternative: String(
+                    localized:
+                        "give the PIN with --pin-source and a management key with --management-key-source, or run where a prompt can be shown"
+                )),
             source == nil ? .found : .asked,
             authentication.request(to: "administer the card"))
     }
@@ -49,10 +53,17 @@ final class AdministratorAnswers: Prompter {
     private let person: any Prompter
     private let managementKeySource: SecretSource?
     private let asksForManagementKey: Bool
+    let alternative: String
     private let state = Mutex(State())
 
-    /// - Parameter asksForManagementKey: whether the person is asked for the management key. A source of PINs has none.
-    init(_ person: any Prompter, managementKeySource: SecretSource? = nil, asksForManagementKey: Bool = true) {
+    /// - Parameters:
+    ///   - asksForManagementKey: whether the person is asked for the management key. A source of PINs has none.
+    ///   - alternative: the other ways to give the secrets; by default those of the person's prompter.
+    init(
+        _ person: any Prompter, managementKeySource: SecretSource? = nil, asksForManagementKey: Bool = true,
+        alternative: String? = nil
+    ) {
+        self.alternative = alternative ?? person.alternative
         self.person = person
         self.managementKeySource = managementKeySource
         self.asksForManagementKey = asksForManagementKey
@@ -71,7 +82,6 @@ final class AdministratorAnswers: Prompter {
     var canAsk: Bool { person.canAsk || managementKeySource != nil || state.withLock { $0.managementKey != nil } }
     var canAskAgain: Bool { person.canAskAgain }
     var canConfirm: Bool { person.canConfirm }
-    var alternative: String { person.alternative }
 
     func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
         if request.failure == nil, let known = known(request.purpose) { return known }
@@ -208,10 +218,21 @@ struct AdministeredCard {
     func key(in slot: String) throws -> KeyDescription {
         let query = KeyQuery(.name(slot), in: .keychains([identifier]))
         guard let key = try host.keys(matching: query, .silent).found.first else {
+            try requireSlot(slot)
             throw KeychainError(
                 .itemNotFound, "the card tells of no key in slot \(slot)", remedy: "make one with 'card generate'")
         }
         return key
+    }
+
+    /// Checks that the card has such a slot at all.
+    private func requireSlot(_ slot: String) throws {
+        let places = try host.managementKey(of: identifier, .silent).keyPlaces
+        guard !places.isEmpty, !places.contains(where: { $0.slot == slot }) else { return }
+        let usual = places.filter { $0.use != .retirement }.map(\.slot).joined(separator: ", ")
+        throw KeychainError(
+            .param, "the card has no slot \(slot) for keys of programs",
+            remedy: "name one of \(usual), or a retired one")
     }
 
     /// Has the card check the PIN before a change that a key needs it for later.

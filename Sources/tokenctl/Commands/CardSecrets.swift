@@ -57,10 +57,16 @@ extension Card {
 
         func validate() throws {
             if let newSource { SecretSource.withhold(newSource) }
+            guard !isPrinted || !output.json else {
+                throw ValidationError(localized: "--json and a key on standard output exclude each other; name a file")
+            }
             guard newSource == nil || file == nil else {
                 throw ValidationError(localized: "--output is for a random key; leave it out with --new")
             }
         }
+
+        /// Whether the new key goes to standard output, once it counts.
+        private var isPrinted: Bool { file == "-" }
 
         func run() throws {
             let destination = Output(path: file)
@@ -82,12 +88,16 @@ extension Card {
                 let best =
                     try cipher ?? card.host.managementKey(of: card.identifier, .silent).ciphers.first ?? .tripleDES
                 let key = SharedSecret(try RandomBytes.makeSecret(count: best.keyLength))
-                try destination.write(key.secret.hexadecimal(), mode: 0o600)
+                if !isPrinted { try destination.write(key.secret.hexadecimal(), mode: 0o600) }
                 (cipher, value) = (best, key)
             }
             try card.change(
                 .setManagementKey(
                     CardManagementKey(cipher, value, touch: touch ? .always : .never, isKeptOnCard: value == nil)))
+            if isPrinted, let value {
+                try StandardOutput.write(value.secret.hexadecimal())
+                return StandardOutput.line()
+            }
             try card.report("The management key has been changed.", output)
         }
     }
