@@ -142,13 +142,12 @@ extension Host {
             let token = try visit.session.card(card)
             let drivers = keychains.allDrivers
             let own = drivers.first { card.rawValue.hasPrefix($0.name + ":") }
-            let named = ([own].compactMap(\.self) + drivers).lazy.flatMap(\.dataObjects).first {
-                $0.id.rawValue == name
+            let id = TokenObjectID(name)
+            let owned = own.flatMap { $0.dataObject(named: id) ?? $0.dataObject(of: id) }
+            guard let object = owned ?? drivers.lazy.compactMap({ $0.dataObject(named: id) }).first else {
+                throw KeychainError(.itemNotFound, "there is no data object '\(name)'")
             }
-            let object = named ?? own?.dataObject(of: TokenObjectID(name))
-            guard let object else { throw KeychainError(.itemNotFound, "there is no data object '\(name)'") }
-            guard let own, own.dataObjects.contains(object), var content = try visit.content(of: object, on: token)
-            else {
+            guard let own, owned != nil, var content = try visit.content(of: object, on: token) else {
                 throw KeychainError(.itemNotFound, "the card has no \(object.label)")
             }
             let facts: Result<[CardFact], KeychainError>

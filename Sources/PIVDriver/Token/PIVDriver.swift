@@ -33,6 +33,10 @@ public struct PIVDriver: TokenDriver {
 
     public var dataObjects: [TokenDataObject] { PIVContainer.all.map(TokenDataObject.init) }
 
+    public func dataObject(named name: TokenObjectID) -> TokenDataObject? {
+        PIVContainer.named(name.rawValue).map(TokenDataObject.init)
+    }
+
     public func dataObject(of key: TokenObjectID) -> TokenDataObject? {
         PIVSlot(key).map { TokenDataObject($0.container) }
     }

@@ -47,9 +47,20 @@ public struct PIVContainer: Hashable, Sendable {
         objectIdentifier = arcs.map { "2.16.840.1.101.3.7." + $0 }
     }
 
-    /// The container of that name, or nil.
+    /// The container of that name, or of a tag such as `0x5FC1FF`, also one that no specification names; or nil.
     public static func named(_ name: String) -> PIVContainer? {
-        all.first { $0.name == name }
+        if let container = all.first(where: { $0.name == name }) { return container }
+        guard let tag = tag(name) else { return nil }
+        return all.first { $0.tag == tag }
+            ?? PIVContainer("0x\(tag)", "Data Object \(tag)", tag, nil, yubicoCapacity)
+    }
+
+    /// A tag of GET DATA in hexadecimal digits, one to three octets of them. ISO/IEC 7816-4 §5.2.2.1.
+    private static func tag(_ text: String) -> TLVTag? {
+        guard text.hasPrefix("0x"), let octets = Hex.decode(text.dropFirst(2)), (1...3).contains(octets.count),
+            (octets[0] & 0x1F == 0x1F) == (octets.count > 1)
+        else { return nil }
+        return TLVTag(rawValue: octets.reduce(0) { $0 << 8 | UInt32($1) })
     }
 }
 

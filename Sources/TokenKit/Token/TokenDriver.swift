@@ -22,6 +22,9 @@ public protocol TokenDriver: Sendable {
     /// The data objects that the driver's tokens may have, in the order of their specification.
     var dataObjects: [TokenDataObject] { get }
 
+    /// The data object of a name, or of an address that the specification of the tokens has for objects without one; or nil.
+    func dataObject(named name: TokenObjectID) -> TokenDataObject?
+
     /// The data object with the certificate of a key; nil where the driver's tokens have none.
     func dataObject(of key: TokenObjectID) -> TokenDataObject?
 
@@ -47,6 +50,9 @@ extension TokenDriver {
     public func knownTokens() -> [KnownToken] { [] }
     public var keyNames: [TokenObjectID] { [] }
     public var dataObjects: [TokenDataObject] { [] }
+
+    public func dataObject(named name: TokenObjectID) -> TokenDataObject? { dataObjects.first { $0.id == name } }
+
     public func dataObject(of key: TokenObjectID) -> TokenDataObject? { nil }
     public func facts(of data: TokenObjectID, content: [UInt8]) throws(TokenError) -> [TokenFact] { [] }
     public func verify(

@@ -15,7 +15,7 @@ extension Card {
                 Objects that want the PIN ask for it.
                 """)
 
-        @Argument(help: "The object's name, as --list has it, or its pkcs11: URI.")
+        @Argument(help: "The object's name, as --list has it, its tag, such as 0x5FC102, or its pkcs11: URI.")
         var name: String?
 
         @Flag(help: "List the objects there can be; no card is needed for it.")
@@ -77,40 +77,45 @@ extension Card {
             let objects = try access.host.drivers(.silent).flatMap(\.dataObjects)
             guard let name else { return try Listing.show(objects.map(ContainerRow.init), json: output.json) }
             let uri = try PKCS11URI(argument: name)
-            guard let object = Read.object(named: name, uri, of: objects) else {
+            let known = Read.object(named: name, uri, of: objects)
+            guard let object = known?.name ?? DataObjectTag.name(name) else {
                 throw CommandError(
                     "there is no data object '\(uri?.description ?? name)'",
-                    advice: "'tokenctl card read --list' names them")
+                    advice: "'tokenctl card read --list' names them, and a tag such as 0x5FC102 reads any other")
             }
             let session = try CommandKeychains(
                 cards, keychains: uri == nil ? [] : [name], files: false, of: access)
-            let content = try content(of: object, on: session.onlyCard().identifier, access)
+            let content = try content(
+                of: object, needsPIN: known?.needsPIN ?? false, on: session.onlyCard().identifier, access)
             let facts: [CardFact]
             do throws(KeychainError) { facts = try content.facts.get() } catch {
                 guard hex || file != nil else { throw error }
                 facts = []
             }
-            try show(content.bytes.secret, object, facts)
+            try show(content.bytes.secret, content.object, facts)
         }
 
         private func content(
-            of object: CardDataObject, on card: KeychainIdentifier, _ access: HostAccess
+            of object: String, needsPIN: Bool, on card: KeychainIdentifier, _ access: HostAccess
         ) throws -> CardDataContent {
-            if !object.needsPIN {
-                do throws(KeychainError) { return try access.host.dataObject(object.name, of: card, .silent) } catch {
+            if !needsPIN {
+                do throws(KeychainError) { return try access.host.dataObject(object, of: card, .silent) } catch {
                     // Some cards want the PIN for more than their specification says.
                     guard error.code == .interactionNotAllowed else { throw error }
                 }
             }
             let host = try authentication.host(access, for: [cards.reader].compactMap { $0 })
-            return try host.dataObject(object.name, of: card, authentication.request)
+            return try host.dataObject(object, of: card, authentication.request)
         }
 
         /// The object with the name, or with a URI's label, which is its title in the PKCS#11 module.
         private static func object(
             named name: String, _ uri: PKCS11URI?, of objects: [CardDataObject]
         ) -> CardDataObject? {
-            guard let uri else { return objects.first { $0.name == name.lowercased() } }
+            guard let uri else {
+                let name = name.lowercased()
+                return objects.first { $0.name == name || $0.tag.map { "0x" + $0.lowercased() } == name }
+            }
             guard let label = uri.object.label, [nil, .data].contains(uri.object.kind) else { return nil }
             return objects.first { label == PKCS11URI.Text($0.label) }
         }
@@ -130,5 +135,14 @@ extension Card {
             }
             facts.isEmpty ? StandardOutput.line(digits) : Listing.show(facts)
         }
+    }
+}
+
+/// The way in which people give the tag of a data object.
+enum DataObjectTag {
+    /// The name that drivers have for the object of a tag; nil for what is no tag.
+    static func name(_ text: String) -> String? {
+        let text = text.lowercased()
+        return text.hasPrefix("0x") && Hex.decode(text.dropFirst(2)) != nil ? text : nil
     }
 }

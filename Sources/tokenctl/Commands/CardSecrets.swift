@@ -185,7 +185,7 @@ extension Card {
             commandName: "write", abstract: "Write a data object of a card.",
             discussion: "The object's content is written as it is in the file, without the card's outer tag.")
 
-        @Argument(help: "The object's name, as 'card read --list' has it.")
+        @Argument(help: "The object's name, as 'card read --list' has it, or its tag, such as 0x5FC102.")
         var name: String
 
         @Argument(help: "The file with the content; - for standard input.", completion: .file())
@@ -204,7 +204,7 @@ extension Card {
         func run() throws {
             let content = try file.map { try Input($0).whole(limit: 1 << 16) }
             let card = try administration.card()
-            try card.change(.setData(name, content))
+            try card.change(.setData(DataObjectTag.name(name) ?? name.lowercased(), content))
             try card.report(content == nil ? "The object is removed." : "The object is written.", output)
         }
     }

@@ -25,6 +25,22 @@ import TokenKit
         #expect(PIVContainer.named("") == nil)
     }
 
+    @Test func aTagNamesAContainerAlsoOneThatNoSpecificationHas() throws {
+        #expect(PIVContainer.named("0x5FC102") == .chuid)
+        #expect(PIVContainer.named("0x5fc102") == .chuid)
+        #expect(PIVContainer.named("0x7e") == .discovery)
+        let unknown = try #require(PIVContainer.named("0x5fc1ff"))
+        #expect(unknown.tag == 0x5FC1FF)
+        #expect(PIVContainer.named(unknown.name) == unknown)
+    }
+
+    @Test(arguments: [
+        "0x", "0x5", "0x5F", "0x5FC1F", "0x5353", "0x5FC10203", "5FC1FF", "0x5FC1FZ", "0x 5FC1", "0X5FC1FF",
+    ])
+    func whatIsNoTagNamesNoContainer(_ text: String) {
+        #expect(PIVContainer.named(text) == nil)
+    }
+
     /// SP 800-73-5 part 1 tables 2 and 7.
     @Test(arguments: [
         ("card-capability", 0x5FC107, 287), ("chuid", 0x5FC102, 2916), ("authentication-certificate", 0x5FC105, 1905),
