@@ -69,24 +69,55 @@ extension Card {
             let puk: Pin.Status.PINRow?
             /// The secrets that are still the factory's.
             let factorySecrets: [String]
+            /// Nil for a card without one, or one that is not administered.
+            let managementKey: ManagementKeyRow?
             let slots: [SlotRow]
             /// The card's further facts.
             let facts: [String: CardFact.Plain]
         }
 
+        /// The management key, as far as the card tells.
+        struct ManagementKeyRow: Encodable {
+            let cipher: String?
+            let touchPolicy: String?
+            /// Whether the card gives it to whoever has the PIN.
+            let isKeptOnCard: Bool
+
+            init?(_ status: CardManagementKeyStatus) {
+                guard status.cipher != nil || status.isKeptOnCard else { return nil }
+                cipher = SetManagementKey.Cipher.allCases.first { $0.cipher == status.cipher }?.rawValue
+                touchPolicy = status.touch.name
+                isKeptOnCard = status.isKeptOnCard
+            }
+
+            var fact: CardFact {
+                let place = String(
+                    localized: isKeptOnCard ? "kept on the card, under the PIN" : "not kept on the card")
+                let touch =
+                    touchPolicy == "always" || touchPolicy == "cached" ? String(localized: "wants a touch") : nil
+                return CardFact("Management key", [cipher, place, touch].compactMap(\.self).joined(separator: ", "))
+            }
+        }
+
         func run() throws {
-            let session = try CommandKeychains(cards, files: false)
+            try Info.show(CommandKeychains(cards, files: false), json: output.json)
+        }
+
+        /// Prints the only card.
+        static func show(_ session: CommandKeychains, json: Bool = false) throws {
             let overview = try session.host.card(
                 session.onlyCard().identifier, telling: [.facts, .slots, .pin, .unblockingKey], .silent)
-            let secrets = session.host.factorySecrets(of: overview.card.identifier, overview)
+            let key = try? session.host.managementKey(of: overview.card.identifier, .silent)
+            let secrets = session.host.factorySecrets(overview, key)
             for error in overview.failures { Warnings.show("\(error)") }
             let (card, facts) = (overview.card, overview.facts + overview.slots.compactMap(\.weakness))
             let slots = overview.slots.map(SlotRow.init)
-            guard output.json else {
+            guard json else {
                 let names = [
                     CardFact("Card", "\(card.name) (\(card.identifier))"), CardFact("Reader", card.location),
                 ]
-                Listing.show(names + facts + (secrets.warning.map { [CardFact("Warning", $0)] } ?? []))
+                let own = key.flatMap(ManagementKeyRow.init).map { [$0.fact] } ?? []
+                Listing.show(names + facts + own + (secrets.warning.map { [CardFact("Warning", $0)] } ?? []))
                 if !slots.isEmpty { StandardOutput.line() }
                 return try Listing.show(slots, json: false)
             }
@@ -96,7 +127,8 @@ extension Card {
                     serialNumber: card.token?.serialNumber, version: card.token?.version, reader: card.location,
                     pin: (try? overview.pin?.get()).map { Pin.Status.PINRow(.pin, $0) },
                     puk: (try? overview.unblockingKey?.get()).map { Pin.Status.PINRow(.unblockingKey, $0) },
-                    factorySecrets: secrets.names, slots: slots, facts: Listing.dictionary(facts)))
+                    factorySecrets: secrets.names,
+                    managementKey: key.flatMap(ManagementKeyRow.init), slots: slots, facts: Listing.dictionary(facts)))
         }
     }
 }

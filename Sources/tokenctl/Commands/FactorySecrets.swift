@@ -37,15 +37,17 @@ extension KeychainService {
     /// The factory's secrets that a card still has, as far as it tells. Spends no try.
     func factorySecrets(of card: KeychainIdentifier) -> FactorySecrets {
         guard let overview = try? self.card(card, telling: [.pin, .unblockingKey], .silent) else { return [] }
-        return factorySecrets(of: card, overview)
+        return factorySecrets(overview, try? managementKey(of: card, .silent))
     }
 
-    /// - Parameter overview: with the state of PIN and unblocking key.
-    func factorySecrets(of card: KeychainIdentifier, _ overview: CardOverview) -> FactorySecrets {
+    /// - Parameters:
+    ///   - overview: with the state of PIN and unblocking key.
+    ///   - key: the facts of the management key.
+    func factorySecrets(_ overview: CardOverview, _ key: CardManagementKeyStatus?) -> FactorySecrets {
         var secrets: FactorySecrets = []
         if (try? overview.pin?.get())?.isDefault == true { secrets.insert(.pin) }
         if (try? overview.unblockingKey?.get())?.isDefault == true { secrets.insert(.unblockingKey) }
-        if (try? managementKey(of: card, .silent))?.isDefault == true { secrets.insert(.managementKey) }
+        if key?.isDefault == true { secrets.insert(.managementKey) }
         return secrets
     }
 }

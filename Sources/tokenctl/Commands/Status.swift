@@ -28,6 +28,10 @@ private struct SessionState: Encodable {
         let reader: String
         /// Whether its PIN counts for the programs of the session; nil where the host does not tell.
         let isUnlocked: Bool?
+        /// Whether its PIN has no try left; nil where the card does not tell.
+        let isBlocked: Bool?
+        /// Whether its PIN can be unblocked with the PUK, as far as the card tells.
+        let isUnblockable: Bool
         /// The secrets that are still the factory's.
         let factorySecrets: [String]
         /// The number of its keys that have a certificate.
@@ -74,10 +78,17 @@ private struct SessionState: Encodable {
         // Where nothing can be searched, what is missing says why.
         let identities = (try? session.identities(matching: Query(.identity, limit: .all)).found) ?? []
         cards = tokens.found.map { card in
-            Card(
+            let pins =
+                card.token?.module == nil
+                ? try? session.host.card(card.identifier, telling: [.pin, .unblockingKey], .silent) : nil
+            return Card(
                 name: card.name, reader: card.location,
                 isUnlocked: status.map { $0.readersWithPIN.contains(card.location) },
-                factorySecrets: card.token?.module == nil ? session.host.factorySecrets(of: card.identifier).names : [],
+                isBlocked: (try? pins?.pin?.get())?.isBlocked,
+                isUnblockable: (try? pins?.unblockingKey?.get())?.isBlocked != true,
+                factorySecrets: pins.map {
+                    session.host.factorySecrets($0, try? session.host.managementKey(of: card.identifier, .silent)).names
+                } ?? [],
                 identities: identities.count { $0.key.keychain == card.identifier })
         }
         let choice = try session.host.keychainChoice(in: nil, .silent)
@@ -95,6 +106,7 @@ private struct SessionState: Encodable {
     var facts: [CardFact] {
         let cards = cards.map { card in
             let danger = card.factorySecrets.map(Word.shown).joined(separator: ", ")
+            guard card.isBlocked != true else { return String(localized: "\(card.name), its PIN is blocked") }
             let text: LocalizedText =
                 switch (card.isUnlocked == true, danger.isEmpty) {
                 case (false, true): "\(card.name)"
@@ -141,7 +153,13 @@ private struct SessionState: Encodable {
         if !missing.isEmpty {
             steps.append(Step(command: "tokenctl doctor", purpose: "say what is missing, and how to mend it"))
         }
-        if cards.contains(where: { $0.identities == 0 }) {
+        if let card = cards.first(where: { $0.isBlocked == true }) {
+            steps.append(
+                card.isUnblockable
+                    ? Step(command: "tokenctl card pin unblock", purpose: "set a new PIN with the PUK")
+                    : Step(command: "tokenctl card reset", purpose: "empty the card: PIN and PUK are blocked"))
+        }
+        if cards.contains(where: { $0.identities == 0 && $0.isBlocked != true }) {
             steps.append(Step(command: "tokenctl card setup", purpose: "make keys and a PIN on the new card"))
         } else if !cards.isEmpty {
             steps.append(Step(command: "tokenctl find-identity -v", purpose: "see the certificates and their keys"))
