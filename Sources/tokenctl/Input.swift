@@ -151,6 +151,13 @@ struct Output {
             "cannot write '\(path)'", "it is there already, and may still be needed", advice: "name another file")
     }
 
+    /// Makes a folder for results, unless it is there.
+    static func makeFolder(_ folder: String) throws {
+        guard unsafe mkdir(folder, 0o777) == 0 || errno == EEXIST else {
+            throw CommandError("cannot make the folder '\(folder)'", "\(SystemError().reason)")
+        }
+    }
+
     private static func isKeychain(_ path: String) -> Bool {
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { return false }

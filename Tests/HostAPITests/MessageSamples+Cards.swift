@@ -30,7 +30,7 @@ extension MessageSamples {
             .setRenewedCertificate(KeyRenewal(of: "", for: ""), in: "9A", [0x30]),
             .setCertificate(slot: "9A", [0x30], allowsWeak: true), .setCertificate(slot: "", nil),
             .deleteKey(slot: "9A", replacing: .any), .moveKey(slot: "9D", to: "82"),
-            .setData("chuid", [1]), .setData("", nil), .identify, .setTries(pin: 1, unblockingKey: 255),
+            .setData("chuid", [1]), .setData("", nil), .identify, .authenticate, .setTries(pin: 1, unblockingKey: 255),
             .setManagementKey(CardManagementKey(nil, nil, touch: .never, isKeptOnCard: true)),
         ]
         + ([.rsa(bits: 2048), .ecP256, .ecP384, .ecP521, .ed25519, .x25519, .other("SM2")] as [KeyKind]).map {

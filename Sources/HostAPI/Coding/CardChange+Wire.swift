@@ -97,6 +97,7 @@ extension CardChange: WireValue {
             message.write(case: 10, renewal, slot, kind, policies, replacing, allowsWeak)
         case .setRenewedCertificate(let renewal, let slot, let certificate):
             message.write(case: 11, renewal, slot, certificate)
+        case .authenticate: message.write(case: 12)
         }
     }
 
@@ -113,6 +114,7 @@ extension CardChange: WireValue {
         case 9: self = try message.read(Self.setTries)
         case 10: self = try message.read(Self.renewKey)
         case 11: self = try message.read(Self.setRenewedCertificate)
+        case 12: self = .authenticate
         default: throw .malformed
         }
     }

@@ -4,6 +4,8 @@ public import SystemCrypto
 
 /// A change of a card's keys, certificates and data by its administrator.
 public enum CardChange: Sendable, Equatable {
+    /// Changes nothing, and checks the management key.
+    case authenticate
     /// Makes a key pair on the card. The former certificate of its slot goes first.
     ///
     /// - Parameter allowsWeak: whether a person has agreed to a key that an advisory calls weak on this card.

@@ -236,7 +236,7 @@ extension CardChange {
             .renewKey(_, let name, _, _, _, _), .setRenewedCertificate(_, let name, _), .deleteKey(let name, _),
             .moveKey(let name, _), .setData(let name, _):
             name
-        case .identify, .setManagementKey, .setTries: nil
+        case .authenticate, .identify, .setManagementKey, .setTries: nil
         }
     }
 }

@@ -149,6 +149,7 @@ extension TokenChange {
 extension CardChange {
     func tokenChange(_ status: ManagementKeyStatus) -> TokenChange {
         switch self {
+        case .authenticate: return .authenticate
         case .generateKey(let slot, let kind, let policies, let replacing, let allowsWeak):
             return .generateKey(
                 TokenObjectID(slot), kind, policies, replacing: replacing, allowsWeak: allowsWeak)

@@ -3,7 +3,6 @@ internal import HostAPI
 internal import KeychainModel
 internal import Localization
 internal import SecureBytes
-internal import Synchronization
 internal import SystemCrypto
 
 /// The way to a card's management key, for commands that change its content.
@@ -26,121 +25,23 @@ struct AdministrationOptions: ParsableArguments {
     func card() throws -> AdministeredCard {
         let session = try CommandKeychains(cards, files: false)
         let prompter = try authentication.prompter(for: [cards.reader].compactMap { $0 }, session.access)
-        let source = try managementKeySource.map { source in
-            try SecretSource(source, alternative: prompter.alternative, isOpen: InheritedDescriptors.contains)
-        }
         return try AdministeredCard(
-            session,
-            AdministratorAnswers(
-                prompter, managementKeySource: source, asksForManagementKey: authentication.pinSource == nil,
-                alternative: String(
-                    localized:
-                        "give the PIN with --pin-source and a management key with --management-key-source, or run where a prompt can be shown"
-                )),
-            source == nil ? .found : .asked,
+            session, answers(prompter), managementKeySource == nil ? .found : .asked,
             authentication.request(to: "administer the card"))
     }
-}
 
-/// Answers the questions for the secrets of a card: with what was given before, from the source of the management key, or by a person.
-final class AdministratorAnswers: Prompter {
-    private struct State {
-        var pin: SharedSecret?
-        var unblockingKey: SharedSecret?
-        var managementKey: SharedSecret?
-    }
-
-    private let person: any Prompter
-    private let managementKeySource: SecretSource?
-    private let asksForManagementKey: Bool
-    let alternative: String
-    private let state = Mutex(State())
-
-    /// - Parameters:
-    ///   - asksForManagementKey: whether the person is asked for the management key. A source of PINs has none.
-    ///   - alternative: the other ways to give the secrets; by default those of the person's prompter.
-    init(
-        _ person: any Prompter, managementKeySource: SecretSource? = nil, asksForManagementKey: Bool = true,
-        alternative: String? = nil
-    ) {
-        self.alternative = alternative ?? person.alternative
-        self.person = person
-        self.managementKeySource = managementKeySource
-        self.asksForManagementKey = asksForManagementKey
-    }
-
-    /// Expects the values that cards are delivered with. SP 800-73 leaves them to makers: these are Yubico's, which others have too.
-    func expect(pin: Bool, unblockingKey: Bool) {
-        state.withLock { state in
-            if pin { state.pin = SharedSecret(Secret(copying: Array("123456".utf8).span)) }
-            if unblockingKey { state.unblockingKey = SharedSecret(Secret(copying: Array("12345678".utf8).span)) }
-            // No answer stands for the factory's.
-            state.managementKey = SharedSecret(Secret(capacity: 0) { _ in })
+    /// The answers to the questions for a card's secrets.
+    func answers(_ person: any Prompter) throws -> AdministratorAnswers {
+        let source = try managementKeySource.map { source in
+            try SecretSource(source, alternative: person.alternative, isOpen: InheritedDescriptors.contains)
         }
+        return AdministratorAnswers(
+            person, managementKeySource: source, asksForManagementKey: authentication.pinSource == nil,
+            alternative: String(
+                localized:
+                    "give the PIN with --pin-source and a management key with --management-key-source, or run where a prompt can be shown"
+            ))
     }
-
-    var canAsk: Bool { person.canAsk || managementKeySource != nil || state.withLock { $0.managementKey != nil } }
-    var canAskAgain: Bool { person.canAskAgain }
-    var canConfirm: Bool { person.canConfirm }
-
-    func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
-        if request.failure == nil, let known = known(request.purpose) { return known }
-        if request.purpose == .managementKey, let managementKeySource {
-            // The source holds one key, which all steps of a command use.
-            guard request.failure == nil else {
-                throw KeychainError(
-                    .param, CardManagementKey.form, remedy: "give it as the tool that set it shows it")
-            }
-            return keep(try managementKeySource.ask(request), as: .managementKey)
-        }
-        guard asksForManagementKey || request.purpose != .managementKey else {
-            throw KeychainError(
-                .interactionNotAllowed,
-                "the management key of '\(request.subject)' is needed, which the card does not keep under its PIN",
-                remedy: "give it with --management-key-source")
-        }
-        // Where a setup was interrupted after the new PIN, a source has that in the line before the new PUK.
-        if request.purpose == .newUnblockingKey, known(.pin) == nil {
-            _ = try ask(PromptRequest(.pin, subject: request.subject, use: String(localized: "set up the card")))
-        }
-        return keep(try person.ask(request), as: request.purpose)
-    }
-
-    /// Keeps an answer for later steps of the command.
-    private func keep(_ answer: consuming Secret, as purpose: PromptRequest.Purpose) -> Secret {
-        let answer = SharedSecret(answer)
-        state.withLock { state in
-            switch purpose {
-            case .pin, .newPIN: state.pin = answer
-            case .managementKey: state.managementKey = answer
-            default: break
-            }
-        }
-        return answer.secret.clone()
-    }
-
-    /// Asks a person for the management key, which is not the factory's.
-    func askForManagementKey(of reader: String) throws(KeychainError) {
-        _ = try ask(
-            PromptRequest(
-                .managementKey, subject: reader, use: String(localized: "administer it"),
-                failure: String(localized: "it is not the factory's any more")))
-    }
-
-    private func known(_ purpose: PromptRequest.Purpose) -> Secret? {
-        state.withLock { state in
-            switch purpose {
-            case .pin: return state.pin?.secret.clone()
-            case .unblockingKey: return state.unblockingKey?.secret.clone()
-            case .managementKey: return state.managementKey?.secret.clone()
-            default: return nil
-            }
-        }
-    }
-
-    func confirm(_ question: String) throws(KeychainError) -> Bool { try person.confirm(question) }
-    func tell(_ message: String) { person.tell(message) }
-    func show(_ message: String) -> (@Sendable () -> Void)? { person.show(message) }
 }
 
 /// A card whose content a command changes.
@@ -148,17 +49,18 @@ struct AdministeredCard {
     let session: CommandKeychains
     private(set) var description: KeychainDescription
     let host: any KeychainService
-    private let prompter: any Prompter
+    private let answers: AdministratorAnswers
     private let authority: CardAuthority
     private let context: RequestContext
 
     init(
-        _ session: CommandKeychains, _ prompter: any Prompter, _ authority: CardAuthority, _ context: RequestContext
+        _ session: CommandKeychains, _ answers: AdministratorAnswers, _ authority: CardAuthority,
+        _ context: RequestContext
     ) throws {
         self.session = session
         description = try session.onlyCard()
-        host = session.access.host(asking: prompter)
-        (self.prompter, self.authority, self.context) = (prompter, authority, context)
+        host = session.access.host(asking: answers)
+        (self.answers, self.authority, self.context) = (answers, authority, context)
     }
 
     var identifier: KeychainIdentifier { description.identifier }
@@ -182,7 +84,8 @@ struct AdministeredCard {
         return card
     }
 
-    private func hasIdentifier() throws(KeychainError) -> Bool {
+    /// Whether the card has an identifier of its own, which stays when its keys change.
+    func hasIdentifier() throws(KeychainError) -> Bool {
         do throws(KeychainError) {
             _ = try host.dataObject("chuid", of: identifier, .silent)
             return true
@@ -193,15 +96,29 @@ struct AdministeredCard {
     }
 
     /// Whether a person is there to agree to a change.
-    var canConfirm: Bool { prompter.canConfirm }
+    var canConfirm: Bool { answers.canConfirm }
 
     func confirm(_ question: LocalizedText) throws(KeychainError) -> Bool {
-        try prompter.confirm(String(localized: question))
+        try answers.confirm(String(localized: question))
     }
 
     @discardableResult
     func change(_ change: CardChange) throws(KeychainError) -> CardChangeOutcome {
         try host.administer(identifier, change, by: authority, context)
+    }
+
+    /// Has the card make a key, which may take minutes.
+    ///
+    /// - Parameter advice: what is to be done after an interruption.
+    /// - Returns: its public half.
+    @discardableResult
+    func makeKey(
+        _ change: CardChange, _ kind: KeyKind, in slot: String, ifInterrupted advice: LocalizedText
+    ) throws -> PublicKey {
+        try answers.work.perform(
+            "the card makes a key \(kind) in slot \(slot)",
+            leaving: "the card goes on with the key in slot \(slot), and cannot be stopped; \(advice)"
+        ) { try newKey(change) }
     }
 
     /// Makes a key or imports one.
@@ -226,7 +143,7 @@ struct AdministeredCard {
     }
 
     /// Checks that the card has such a slot at all.
-    private func requireSlot(_ slot: String) throws {
+    func requireSlot(_ slot: String) throws {
         let places = try host.managementKey(of: identifier, .silent).keyPlaces
         guard !places.isEmpty, !places.contains(where: { $0.slot == slot }) else { return }
         let usual = places.filter { $0.use != .retirement }.map(\.slot).joined(separator: ", ")
@@ -298,72 +215,4 @@ enum CardKeyKind: String, ExpressibleByArgument, CaseIterable {
         case .x25519: .x25519
         }
     }
-}
-
-/// The conditions on which a new key of a card is used, and the key whose place it takes.
-struct NewKeyOptions: ParsableArguments {
-    enum PINChoice: String, ExpressibleByArgument, CaseIterable {
-        case never, once, always
-
-        var policy: PINPolicy {
-            switch self {
-            case .never: .never
-            case .once: .once
-            case .always: .always
-            }
-        }
-    }
-
-    enum TouchChoice: String, ExpressibleByArgument, CaseIterable {
-        case never, always, cached
-
-        var policy: TouchPolicy {
-            switch self {
-            case .never: .never
-            case .always: .always
-            case .cached: .cached
-            }
-        }
-    }
-
-    @Option(help: ArgumentHelp("When the key wants the PIN, instead of the slot's own rule.", valueName: "policy"))
-    var pinPolicy: PINChoice?
-
-    @Option(help: ArgumentHelp("When the key wants a touch.", valueName: "policy"))
-    var touchPolicy: TouchChoice?
-
-    @OptionGroup var replacement: ReplacementOptions
-
-    var policies: KeyPolicies { KeyPolicies(pin: pinPolicy?.policy, touch: touchPolicy?.policy) }
-}
-
-/// The consent to lose a key.
-struct ReplacementOptions: ParsableArguments {
-    @Flag(help: "Give up the key that the slot has.")
-    var replace = false
-
-    @Flag(help: "Give it up also where its certificate says that it decrypts: what was encrypted for it is lost.")
-    var replaceDecryptionKey = false
-
-    @Flag(help: "Give up the key with which the card attests to its keys: no reset brings the maker's back.")
-    var replaceAttestationKey = false
-
-    var replacing: KeyReplacement {
-        replaceAttestationKey ? .attestation : replaceDecryptionKey ? .any : replace ? .ordinary : .none
-    }
-}
-
-/// The consent to a weak key that is not made by the card.
-struct WeakRSAKeyOptions: ParsableArguments {
-    @Flag(help: "Take an RSA key also where everybody can compute it from its public half (CVE-2017-15361, ROCA).")
-    var allowWeakKey = false
-}
-
-/// The consent to a weak key.
-struct WeakKeyOptions: ParsableArguments {
-    @Flag(
-        help:
-            "Make an EC key also where who holds the card for long can find it out (YubiKeys from 5.0 to 5.6, EUCLEAK)."
-    )
-    var allowWeakKey = false
 }

@@ -68,6 +68,7 @@ extension Card {
             name: .letter("d"), help: ArgumentHelp("For how many days from now it is valid.", valueName: "days"))
         var days: UInt16 = 3650
 
+        @OptionGroup var weakness: WeakRSAKeyOptions
         @OptionGroup var output: OutputOptions
         @OptionGroup var administration: AdministrationOptions
 
@@ -80,7 +81,8 @@ extension Card {
 
         func run() throws {
             let card = try administration.card()
-            try card.selfSign(slot.name, commonName: commonName, days: days)
+            try card.selfSign(
+                slot.name, commonName: commonName, days: days, allowsWeak: weakness.allowWeakKey)
             try card.report("The certificate '\(commonName)' is in slot \(slot.name).", of: slot, output)
         }
     }
@@ -92,8 +94,10 @@ extension AdministeredCard {
     /// - Parameters:
     ///   - use: nil for that of the slot.
     ///   - renewal: the renewal that the key is made for, where it is not in its place yet.
+    ///   - allowsWeak: whether a person has agreed to an RSA key that everybody can compute.
     func selfSign(
-        _ slot: String, for use: KeyRole? = nil, commonName: String, days: UInt16, renewal: KeyRenewal? = nil
+        _ slot: String, for use: KeyRole? = nil, commonName: String, days: UInt16, renewal: KeyRenewal? = nil,
+        allowsWeak: Bool = false
     ) throws {
         let key = try key(in: slot)
         let publicKey = try PublicKey(spki: key.publicKey)
@@ -109,7 +113,7 @@ extension AdministeredCard {
         let certificate = try CertificateBuilder.assemble(message, signature: signature, algorithm: algorithm)
         try change(
             renewal.map { .setRenewedCertificate($0, in: slot, certificate.der) }
-                ?? .setCertificate(slot: slot, certificate.der))
+                ?? .setCertificate(slot: slot, certificate.der, allowsWeak: allowsWeak))
     }
 }
 

@@ -28,10 +28,14 @@ extension Card {
         func run() throws {
             try Output(path: destination.path).check()
             let card = try administration.card()
-            let key = try card.newKey(
+            let key = try card.makeKey(
                 .generateKey(
                     slot: slot.name, algorithm.kind, key.policies, replacing: key.replacement.replacing,
-                    allowsWeak: weakness.allowWeakKey))
+                    allowsWeak: weakness.allowWeakKey),
+                algorithm.kind, in: slot.name,
+                ifInterrupted:
+                    "'card info' shows what the slot has then"
+            )
             try destination.write(
                 Array(PEM.encode(key.spki, label: "PUBLIC KEY").utf8), as: .text("publicKey", orElse: "data"),
                 ["slot": slot.name, "token": card.identifier.rawValue])

@@ -36,6 +36,7 @@ extension Card {
 
         func run() throws {
             let card = try administration.card()
+            try card.requireSlot(slot.name)
             let facts = try card.host.managementKey(of: card.identifier, .silent)
             let renewal = CardRenewal(
                 card: card, facts: facts, slot: slot.name, kind: algorithm?.kind, days: days,

@@ -54,13 +54,15 @@ struct CardRenewal {
             pin: old.key.pinPolicy, touch: old.key.touchPolicy == .unknown ? nil : old.key.touchPolicy)
         let renewal = KeyRenewal(of: slot, for: old.name)
         try card.checkPIN(for: old.key.pinPolicy)
-        try card.change(
-            .renewKey(
-                renewal, in: place, try kind ?? PublicKey(spki: old.key.publicKey).kind, policies, replacing: .none,
-                allowsWeak: allowsWeak))
+        let kind = try kind ?? PublicKey(spki: old.key.publicKey).kind
+        try card.makeKey(
+            .renewKey(renewal, in: place, kind, policies, replacing: .none, allowsWeak: allowsWeak),
+            kind, in: place, ifInterrupted: advice)
         try certify(.never, place, renewal)
         return try exchange(place)
     }
+
+    private var advice: LocalizedText { "run 'card renew \(slot)' again to finish the renewal" }
 
     private func certify(_ policy: PINPolicy, _ place: String, _ renewal: KeyRenewal) throws {
         try card.checkPIN(for: policy)
@@ -150,9 +152,10 @@ struct CardRenewal {
         try card.checkPIN(for: use == .presence ? .never : policy ?? .once)
         // The card may be known by the certificate that goes.
         let card = try card.identified()
-        try card.change(
-            .renewKey(renewal, in: slot, kind, KeyPolicies(), replacing: replacing, allowsWeak: allowsWeak))
-        try card.selfSign(slot, for: use, commonName: renewal.name, days: days)
+        try card.makeKey(
+            .renewKey(renewal, in: slot, kind, KeyPolicies(), replacing: replacing, allowsWeak: allowsWeak),
+            kind, in: slot, ifInterrupted: advice)
+        try card.selfSign(slot, for: use, commonName: renewal.name, days: days, allowsWeak: allowsWeak)
     }
 
     // MARK: The old key
@@ -174,7 +177,7 @@ struct CardRenewal {
         return OldKey(key: key, certificate: certificate, name: name)
     }
 
-    /// The advice where a slot has no key to be renewed: version 0.2.0 left no mark of an interrupted renewal.
+    /// The advice where a slot has no key to be renewed: other tools leave no mark of a renewal.
     private func remedy() throws(KeychainError) -> LocalizedText {
         let moved = try card.slots().filter { isRetired($0.name) && $0.key != nil && $0.certificate != nil }
         guard let newest = moved.max(by: { $0.validFrom < $1.validFrom }) else {

@@ -12,7 +12,7 @@ extension Card {
             abstract: "Set another management key, which is needed to write to a card.",
             discussion: """
                 Without --new a random one is made. The card keeps it and gives it to whoever has the PIN, as makers' tools know it, \
-                unless --output names a file for it. The file is written first: what is in it is worth nothing where the command fails, \
+                unless --output names a file for it. One of --new is not kept. The file is written first: what is in it is worth nothing where the command fails, \
                 unless the card was taken out meanwhile.
                 """)
 
@@ -98,7 +98,10 @@ extension Card {
                 try StandardOutput.write(value.secret.hexadecimal())
                 return StandardOutput.line()
             }
-            try card.report("The management key has been changed.", output)
+            try card.report(
+                value == nil
+                    ? "The management key has been changed."
+                    : "The management key has been changed, and the card does not keep it.", output)
         }
     }
 
@@ -162,7 +165,9 @@ extension Card {
                     "nothing was deleted",
                     "the card in '\(card.location)' is '\(card.name)', and not '\(DisplayText.line(label))'")
             }
-            try session.host.erase(card.identifier, .silent)
+            try LongWork().perform(
+                "the card is emptied", leaving: "PIN and PUK may be blocked by now; run 'card reset' again to finish"
+            ) { try session.host.erase(card.identifier, .silent) }
             guard !output.json else { return try Listing.showJSON(["reader": card.location]) }
             StandardOutput.line(
                 localized: "The card is empty. Its PIN is 123456, its PUK 12345678: 'card setup' makes it ready.")
@@ -171,7 +176,7 @@ extension Card {
         /// The label that a person types to agree, which no key pressed by mistake is.
         private func typedLabel(of card: KeychainDescription, _ session: CommandKeychains) throws -> String {
             let question: LocalizedText =
-                "All keys, certificates and data of '\(card.name)' are deleted for ever. To agree, type the card's label"
+                "PIN and PUK of '\(card.name)' are blocked first, then all its keys, certificates and data are deleted for ever. To agree, type the card's label"
             guard let label = try authentication.prompter(for: [], session.access).askForLine("\(question)") else {
                 throw CommandError(
                     "nothing was deleted", "nobody can be asked", advice: "give the card's label with --confirm")

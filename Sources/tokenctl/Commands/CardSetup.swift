@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Glibc
 internal import HostAPI
 internal import KeychainModel
 internal import Localization
@@ -13,7 +14,8 @@ extension Card {
             discussion: """
                 What is to be done is shown first. Keys that the card has stay as they are: a setup that was interrupted is gone on \
                 with by running it again. A card that still has the factory's PIN and PUK gets new ones, which are asked for, or \
-                taken from --pin-source, a line each.
+                taken from --pin-source, a line each. Of a card that does not tell whether it has the factory's they are changed \
+                where it is empty, or by --factory-pin.
                 """)
 
         @Option(
@@ -28,12 +30,26 @@ extension Card {
         var algorithm: CardKeyKind?
 
         @OptionGroup var weakness: WeakKeyOptions
-
-        @Option(help: ArgumentHelp("When the keys want a touch.", valueName: "policy"))
-        var touchPolicy: NewKeyOptions.TouchChoice?
+        @OptionGroup var policy: KeyPolicyOptions
 
         @Flag(help: "Also make the key that authenticates the card itself (9E), which is used without the PIN.")
         var cardAuthentication = false
+
+        @Option(
+            help: ArgumentHelp(
+                "Write requests for certificates to this folder, 9A.csr and others, instead of making certificates.",
+                valueName: "folder"), completion: .directory)
+        var requests: String?
+
+        @Option(
+            name: .customLong("management-key-in"),
+            help: ArgumentHelp(
+                "Keep the random management key in this keychain, as a password, instead of on the card.",
+                valueName: "keychain"), completion: Completions.keychains)
+        var managementKeyKeychain: String?
+
+        @Flag(help: "PIN and PUK are still the factory's, which the card does not tell.")
+        var factoryPIN = false
 
         @Flag(help: "Show what would be done, and do nothing.")
         var dryRun = false
@@ -41,9 +57,8 @@ extension Card {
         @Flag(name: .shortAndLong, help: "Do it without asking.")
         var yes = false
 
-        @OptionGroup var cards: CardOptions
         @OptionGroup var output: OutputOptions
-        @OptionGroup var authentication: AuthenticationOptions
+        @OptionGroup var administration: AdministrationOptions
 
         private struct StepRow: Encodable {
             let slot: String?
@@ -54,149 +69,271 @@ extension Card {
             guard (1...64).contains(name.unicodeScalars.count) else {
                 throw ValidationError(localized: "a common name has 1 to 64 characters")
             }
+            guard algorithm?.kind != .x25519 else {
+                throw ValidationError(localized: "x25519 keys sign no certificates: make them with 'card generate'")
+            }
         }
 
         private var name: String { commonName ?? Environment.variable("USER") ?? "PIV card" }
+        private var isSilent: Bool { output.json }
 
         func run() throws {
-            let session = try CommandKeychains(cards, files: false)
-            let person = try authentication.prompter(for: [cards.reader].compactMap { $0 }, session.access)
-            let answers = AdministratorAnswers(person)
-            let steps = try steps(for: card(answers), answers)
-            if output.json {
-                try Listing.showJSON(steps.map { StepRow(slot: $0.slot, step: $0.sentence(name)) })
+            let session = try CommandKeychains(administration.cards, files: false)
+            let person = try administration.authentication.prompter(
+                for: [administration.cards.reader].compactMap { $0 }, session.access)
+            let answers = try administration.answers(person)
+            let plan = try plan(for: card(answers), answers)
+            if isSilent {
+                try Listing.showJSON(plan.steps.map { StepRow(slot: $0.slot, step: $0.sentence(name)) })
             }
-            guard !steps.isEmpty else {
-                return output.json ? () : StandardOutput.line(localized: "The card is ready: there is nothing to do.")
-            }
-            if !output.json { steps.forEach { StandardOutput.line(localized: $0.sentence(name)) } }
+            guard !plan.steps.isEmpty else { return isSilent ? () : showEnd(of: plan, nothing: true) }
+            if !isSilent { plan.steps.map { $0.sentence(name) }.forEach { StandardOutput.line(localized: $0) } }
+            if !isSilent { plan.remarks.forEach { StandardOutput.line(localized: $0) } }
             guard !dryRun else { return }
             if !yes, person.canConfirm, try !person.confirm(String(localized: "Do this with the card?")) {
                 throw KeychainError(.userCanceled, "nothing was changed")
             }
-            for step in steps {
-                do {
-                    try perform(step, answers)
-                } catch let error as KeychainError where error.code == .authFailed && step.needsManagementKey {
-                    try answers.askForManagementKey(of: card(answers).description.location)
-                    try perform(step, answers)
-                }
+            guard person.canAsk || !plan.steps.contains(where: \.wantsNewSecret) else {
+                throw KeychainError(
+                    .interactionNotAllowed, "a new PIN and a new PUK are needed",
+                    remedy: "give them with --pin-source, a line each, or run where a prompt can be shown")
             }
-            if !output.json {
+            try prepareRequests(plan)
+            if case .own = plan.managementKey, plan.steps.contains(where: \.needsManagementKey) {
+                try card(answers).change(.authenticate)
+            }
+            var left = plan
+            let keychain = try plan.steps.contains(where: \.wantsKeychain) ? managementKeyKeychain(person) : nil
+            for step in plan.steps { try perform(step, keychain, &left, answers) }
+            guard !isSilent else { return }
+            // The card may be taken out as soon as it is ready.
+            do { try Info.show(CommandKeychains(administration.cards, files: false)) } catch {
+                Warnings.show("the card cannot be shown: \(error)")
+            }
+            StandardOutput.line()
+            showEnd(of: left, nothing: false)
+        }
+
+        /// The last sentence. A card with secrets that everybody knows is not ready.
+        private func showEnd(of plan: SetupPlan, nothing: Bool) {
+            if case .factory = plan.managementKey {
                 StandardOutput.line(
-                    localized: "The card is ready. 'card info' shows it, and 'ssh keys' its keys for ssh and git.")
+                    localized:
+                        "The card still has the factory's management key, which everybody knows: change it with 'card set-management-key -o FILE'."
+                )
+            } else if plan.maySecretsBeFactory {
+                StandardOutput.line(localized: SetupPlan.untold)
+            } else if let requests {
+                StandardOutput.line(
+                    localized:
+                        "The requests are in '\(requests)'. Next: 'card put-certificate' puts what an authority makes of them beside the keys."
+                )
+            } else if nothing {
+                StandardOutput.line(localized: "The card is ready: there is nothing to do.")
+            } else {
+                StandardOutput.line(
+                    localized:
+                        "The card is ready. Next: 'ssh enable' for ssh and git; the guides tell of web sites and of login."
+                )
             }
         }
 
         /// The card, under the identifier that it has now.
-        private func card(_ answers: AdministratorAnswers) throws -> AdministeredCard {
+        private func card(
+            _ answers: AdministratorAnswers, _ authority: CardAuthority = .found
+        ) throws -> AdministeredCard {
             try AdministeredCard(
-                CommandKeychains(cards, files: false), answers, .found, authentication.request(to: "set up the card"))
+                CommandKeychains(administration.cards, files: false), answers, authority,
+                administration.authentication.request(to: "set up the card"))
         }
 
-        private func steps(for card: AdministeredCard, _ answers: AdministratorAnswers) throws -> [SetupStep] {
+        // MARK: The plan
+
+        private func plan(for card: AdministeredCard, _ answers: AdministratorAnswers) throws -> SetupPlan {
             let overview = try card.host.card(card.identifier, telling: [.slots, .pin, .unblockingKey], .silent)
             if let failure = overview.failures.first { throw failure }
+            let (pin, unblockingKey) = (try overview.pin?.get(), try? overview.unblockingKey?.get())
+            try refuseBlocked(pin, unblockingKey)
             let key = try card.host.managementKey(of: card.identifier, .silent)
-            let isNew = overview.slots.allSatisfy { slot in !key.keyPlaces.contains { $0.slot == slot.name } }
-            var steps: [SetupStep] = []
-            // A card that does not tell is taken for a new one where it has no key.
-            let pinIsDefault = try overview.pin?.get().isDefault
-            let unblockingKeyIsDefault = (try? overview.unblockingKey?.get())?.isDefault ?? pinIsDefault
-            answers.expect(pin: pinIsDefault ?? isNew, unblockingKey: unblockingKeyIsDefault ?? isNew)
-            if pinIsDefault ?? isNew { steps.append(.changePIN) }
-            if unblockingKeyIsDefault ?? isNew { steps.append(.changeUnblockingKey) }
-            if try !hasIdentifier(card) { steps.append(.identify) }
+            let isIdentified = try card.hasIdentifier()
+            let isEmpty =
+                !isIdentified && overview.slots.allSatisfy { slot in !key.keyPlaces.contains { $0.slot == slot.name } }
+            var plan = SetupPlan()
+            plan.managementKey = try managementKey(key, answers)
+            let pinIsFactory = pin?.isDefault ?? (isEmpty || factoryPIN)
+            let unblockingKeyIsFactory =
+                unblockingKey?.isBlocked != true && unblockingKey?.isDefault ?? pinIsFactory
+            if pinIsFactory { plan.steps.append(.change(.pin, isAssumed: pin?.isDefault == nil)) }
+            if unblockingKeyIsFactory {
+                plan.steps.append(.change(.unblockingKey, isAssumed: unblockingKey?.isDefault == nil))
+            }
+            // A setup sets the management key last, so that one which the card keeps shows that PIN and PUK were changed.
+            if !pinIsFactory, pin?.isDefault == nil {
+                if case .kept = plan.managementKey {} else { plan.maySecretsBeFactory = true }
+            }
+            if !isIdentified { plan.steps.append(.identify) }
             for place in key.keyPlaces
             where place.use != .retirement && (place.use != .presence || cardAuthentication) {
                 let known = overview.slots.first { $0.name == place.slot }
-                if known == nil { steps.append(try makingKey(in: place.slot, weak: key.weakKeys)) }
-                if known?.certificate == nil { steps.append(.certify(place.slot)) }
+                if known == nil { plan.steps.append(try makingKey(in: place.slot, weak: key.weakKeys)) }
+                if known?.certificate == nil, let step = try certifying(place.slot, known?.key) {
+                    plan.steps.append(step)
+                }
             }
-            if key.isDefault ?? (isNew && !key.isKeptOnCard) { steps.append(.setManagementKey) }
-            return steps
+            if case .factory = plan.managementKey {
+                plan.steps.append(.setManagementKey(keychain: managementKeyKeychain))
+            }
+            return plan
+        }
+
+        private func refuseBlocked(_ pin: CardPIN?, _ unblockingKey: CardPIN?) throws {
+            guard pin?.isBlocked == true else { return }
+            throw KeychainError(
+                .authFailed, "the card's PIN is blocked",
+                remedy: unblockingKey?.isBlocked == true
+                    ? "empty the card with 'card reset'" : "unblock it with 'card pin unblock'")
+        }
+
+        /// The management key that the card has. One that does not tell is asked with the factory's, which spends no try of the PIN.
+        private func managementKey(
+            _ status: CardManagementKeyStatus, _ answers: AdministratorAnswers
+        ) throws -> SetupPlan.ManagementKey {
+            if status.isDefault == true { return .factory(isTold: true) }
+            if status.isDefault == nil {
+                do {
+                    try answers.givingFactoryManagementKey { try card(answers, .asked).change(.authenticate) }
+                    return .factory(isTold: false)
+                } catch let error as KeychainError where error.code == .authFailed {}
+            }
+            return status.isKeptOnCard ? .kept : .own
         }
 
         /// The step that makes a key, of a kind that is not weak on this card unless that was allowed.
         private func makingKey(in slot: String, weak: [KeyKind]) throws -> SetupStep {
             let wanted = algorithm?.kind ?? .ecP256
-            guard weak.contains(wanted), !weakness.allowWeakKey else { return .makeKey(slot, wanted, avoiding: nil) }
+            // RSA keys that are weak can be computed by anybody.
+            guard weak.contains(wanted), !weakness.allowWeakKey || wanted.isRSA else {
+                return .makeKey(slot, wanted, avoiding: nil)
+            }
             guard algorithm == nil else {
                 throw KeychainError(
                     .invalidAlgorithm, "\(wanted) keys that this card makes are weak, as 'card info' says",
-                    remedy: "leave out --algorithm, or pass --allow-weak-key")
+                    remedy: wanted.isRSA ? "leave out --algorithm" : "leave out --algorithm, or pass --allow-weak-key")
             }
             return .makeKey(slot, .rsa(bits: 2048), avoiding: wanted)
         }
 
-        private func hasIdentifier(_ card: AdministeredCard) throws -> Bool {
-            do throws(KeychainError) {
-                _ = try card.host.dataObject("chuid", of: card.identifier, .silent)
-                return true
-            } catch  where error.code == .itemNotFound {
-                return false
+        /// The step that has a key certified; nil where the request for it is there.
+        ///
+        /// - Parameter key: nil for one that is not made yet.
+        private func certifying(_ slot: String, _ key: CardSlot.Key?) throws -> SetupStep? {
+            guard let requests else { return .certify(slot) }
+            let file = "\(requests)/\(slot).csr"
+            guard unsafe access(file, F_OK) == 0 else { return .request(slot, file: file) }
+            guard try PublicKeyFile.read(file) == key?.publicKey else {
+                throw CommandError(
+                    "'\(file)' is there, and is for another key", advice: "name another folder with --requests")
+            }
+            return nil
+        }
+
+        /// Checks that requests can be written, before there is a key for them.
+        private func prepareRequests(_ plan: SetupPlan) throws {
+            let files = plan.steps.compactMap(\.requestFile)
+            guard let requests, !files.isEmpty else { return }
+            try Output.makeFolder(requests)
+            for file in files { try Output(path: file).check() }
+        }
+
+        // MARK: The steps
+
+        private func perform(
+            _ step: SetupStep, _ keychain: KeychainChange?, _ left: inout SetupPlan, _ answers: AdministratorAnswers
+        ) throws {
+            guard case .factory(isTold: false) = left.managementKey, step.needsManagementKey else {
+                return try perform(step, on: card(answers), keychain, &left, answers)
+            }
+            try answers.givingFactoryManagementKey {
+                try perform(step, on: card(answers, .asked), keychain, &left, answers)
             }
         }
 
-        private func perform(_ step: SetupStep, _ answers: AdministratorAnswers) throws {
-            let card = try card(answers)
+        private func perform(
+            _ step: SetupStep, on card: AdministeredCard, _ keychain: KeychainChange?, _ left: inout SetupPlan,
+            _ answers: AdministratorAnswers
+        ) throws {
             switch step {
-            case .changePIN: try card.host.administer(card.identifier, .changePIN, authentication.request)
-            case .changeUnblockingKey:
-                try card.host.administer(card.identifier, .changeUnblockingKey, authentication.request)
+            case .change(let kind, let isAssumed): try change(kind, isAssumed: isAssumed, of: card, answers)
             case .identify: try card.change(.identify)
             case .makeKey(let slot, let kind, _):
-                let policies = KeyPolicies(touch: touchPolicy?.policy)
-                try card.change(
+                try card.makeKey(
                     .generateKey(
-                        slot: slot, kind, policies, replacing: .none, allowsWeak: weakness.allowWeakKey))
+                        slot: slot, kind, policy.policies, replacing: .none, allowsWeak: weakness.allowWeakKey),
+                    kind, in: slot, ifInterrupted: "run 'card setup' again to go on")
             case .certify(let slot): try card.selfSign(slot, commonName: name, days: 3650)
+            case .request(let slot, let file):
+                let key = try card.key(in: slot)
+                let request = try CertificationRequest(
+                    subject: DistinguishedName(commonName: name), publicKey: PublicKey(spki: key.publicKey))
+                try Output(path: file).write(
+                    Array(request.pem { try card.sign($0, $1, with: key) }.utf8))
             case .setManagementKey:
                 do {
-                    try card.change(
-                        .setManagementKey(CardManagementKey(nil, nil, touch: .never, isKeptOnCard: true)))
-                } catch  where [.itemNotFound, .invalidAlgorithm].contains(error.code) {
-                    Warnings.show(
-                        "the card cannot keep a management key of its own, so that it still has the factory's")
+                    try setManagementKey(of: card, keychain)
+                    left.managementKey = .kept
+                } catch let error as KeychainError where [.itemNotFound, .invalidAlgorithm].contains(error.code) {
+                    Warnings.show("the card cannot keep a management key of its own")
                 }
             }
         }
-    }
-}
 
-/// A step of a setup.
-private enum SetupStep {
-    case changePIN, changeUnblockingKey, identify
-    /// - Parameter avoiding: the usual kind, where that is weak on this card.
-    case makeKey(String, KeyKind, avoiding: KeyKind?)
-    case certify(String)
-    case setManagementKey
-
-    var slot: String? {
-        switch self {
-        case .makeKey(let slot, _, _), .certify(let slot): slot
-        default: nil
+        /// Changes the factory's PIN or PUK.
+        private func change(
+            _ kind: FactorySecret, isAssumed: Bool, of card: AdministeredCard, _ answers: AdministratorAnswers
+        ) throws {
+            // Another program may have changed it since the plan was made.
+            if !isAssumed, try !isFactory(kind, card) { return }
+            let change: CardAdministration = kind == .pin ? .changePIN : .changeUnblockingKey
+            do {
+                try answers.givingFactoryValue(of: kind) {
+                    _ = try card.host.administer(card.identifier, change, administration.authentication.request)
+                }
+            } catch let error as KeychainError where isAssumed && error.code == .authFailed {
+                Warnings.show(
+                    kind == .pin
+                        ? "the PIN is not the factory's any more, and stays as it is"
+                        : "the PUK is not the factory's any more, and stays as it is")
+            }
         }
-    }
 
-    /// Whether the management key was what the card refused: these steps are the first that need it.
-    var needsManagementKey: Bool {
-        switch self {
-        case .identify, .makeKey: true
-        default: false
+        private func isFactory(_ kind: FactorySecret, _ card: AdministeredCard) throws -> Bool {
+            let overview = try card.host.card(card.identifier, telling: [.pin, .unblockingKey], .silent)
+            return try (kind == .pin ? overview.pin : overview.unblockingKey)?.get().isDefault == true
         }
-    }
 
-    func sentence(_ name: String) -> LocalizedText {
-        switch self {
-        case .changePIN: "Set a new PIN in place of the factory's."
-        case .changeUnblockingKey: "Set a new PUK in place of the factory's."
-        case .identify: "Write the card's identifier."
-        case .makeKey(let slot, let kind, nil): "Make a key \(kind) in slot \(slot)."
-        case .makeKey(let slot, let kind, let weak?):
-            "Make a key \(kind) in slot \(slot), since \(weak) keys of this card are weak ('card info' says why)."
-        case .certify(let slot): "Make a certificate for '\(name)' with the key in slot \(slot)."
-        case .setManagementKey: "Set a random management key, which the card gives to whoever has the PIN."
+        // MARK: The management key
+
+        private func managementKeyKeychain(_ person: any Prompter) throws -> KeychainChange? {
+            guard let managementKeyKeychain else { return nil }
+            return try KeychainChange(
+                of: NamedKeychain(file: managementKeyKeychain), administration.authentication, person,
+                to: "store the management key")
+        }
+
+        private func setManagementKey(of card: AdministeredCard, _ keychain: KeychainChange?) throws {
+            guard let keychain else {
+                try card.change(.setManagementKey(CardManagementKey(nil, nil, touch: .never, isKeptOnCard: true)))
+                return
+            }
+            let cipher = try card.host.managementKey(of: card.identifier, .silent).ciphers.first ?? .tripleDES
+            let key = SharedSecret(try RandomBytes.makeSecret(count: cipher.keyLength))
+            // A key that the card has, and nobody else, would be lost with the answer of the card.
+            let attributes: Attributes = [
+                .service: "PIV management key", .account: .string(card.identifier.rawValue),
+                .label: .string("Management key of \(card.description.name)"),
+            ]
+            _ = try keychain.add([.genericPassword(attributes, secret: key.secret.hexadecimal())])
+            try card.change(.setManagementKey(CardManagementKey(cipher, key, touch: .never, isKeptOnCard: false)))
         }
     }
 }

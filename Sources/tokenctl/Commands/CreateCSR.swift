@@ -47,7 +47,8 @@ extension Card {
             try Output(path: destination.path).check()
             let session = try CommandKeychains(cards, files: false)
             let prompter = try authentication.prompter(for: [cards.reader].compactMap { $0 }, session.access)
-            let card = try AdministeredCard(session, prompter, .found, authentication.request(to: "sign a request"))
+            let card = try AdministeredCard(
+                session, AdministratorAnswers(prompter), .found, authentication.request(to: "sign a request"))
             let key = try card.key(in: slot.name)
             try request.write(for: key, to: destination) { message, algorithm in
                 try card.sign(message, algorithm, with: key)

@@ -2,9 +2,7 @@ internal import HostAPI
 internal import CryptokiNames
 internal import KeychainModel
 internal import ArgumentParser
-internal import Glibc
 internal import Localization
-internal import Platform
 internal import SystemCrypto
 
 struct ExportSmartcard: ParsableCommand {
@@ -133,9 +131,7 @@ struct ExportSmartcard: ParsableCommand {
         guard found.allSatisfy({ $0.keychain == first.keychain }) else {
             throw CommandError("more than one card is inserted", advice: "choose one with -i")
         }
-        guard unsafe mkdir(folder, 0o777) == 0 || errno == EEXIST else {
-            throw CommandError("cannot make the folder '\(folder)'", "\(SystemError().reason)")
-        }
+        try Output.makeFolder(folder)
         var paths: [String] = []
         for item in found {
             let (ending, label) = item.itemClass == .certificate ? ("crt", "CERTIFICATE") : ("pub", "PUBLIC KEY")

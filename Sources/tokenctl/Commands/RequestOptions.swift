@@ -102,10 +102,18 @@ struct RequestOptions: ParsableArguments {
         signedBy sign: ([UInt8], SignatureAlgorithm) throws -> [UInt8]
     ) throws {
         let request = try request(for: PublicKey(spki: key.publicKey))
-        let algorithm = try CertificateBuilder.signatureAlgorithm(of: request.publicKey, digest: .sha256)
-        let der = try request.assemble(signature: sign(request.toBeSigned, algorithm), algorithm: algorithm)
-        try destination.write(
-            Array(PEM.encode(der, label: "CERTIFICATE REQUEST").utf8), as: .text("request", orElse: "data"))
+        try destination.write(Array(request.pem(signedBy: sign).utf8), as: .text("request", orElse: "data"))
+    }
+}
+
+extension CertificationRequest {
+    /// The request in PEM.
+    ///
+    /// - Parameter sign: signs a message with the key.
+    func pem(signedBy sign: ([UInt8], SignatureAlgorithm) throws -> [UInt8]) throws -> String {
+        let algorithm = try CertificateBuilder.signatureAlgorithm(of: publicKey, digest: .sha256)
+        let der = try assemble(signature: sign(toBeSigned, algorithm), algorithm: algorithm)
+        return PEM.encode(der, label: "CERTIFICATE REQUEST")
     }
 }
 

@@ -29,6 +29,7 @@ import TokenKit
     /// Neighbouring commands are in different tests, which run in parallel. The card is taken out before one and reset before the next.
     static let plans =
         (0..<4).map { Plan(profile: .yubiKey57, faults: [.remove, .reset], start: $0, step: 4) }
+        + (0..<3).map { Plan(profile: .yubiKey43, faults: [.remove, .reset], start: $0, step: 3) }
         + [Plan(profile: .generic, faults: [.remove, .reset], start: 2, step: 5)]
 
     @Test(arguments: plans) func theNextRunFinishes(_ plan: Plan) throws {
@@ -45,18 +46,21 @@ import TokenKit
             let place: Comment =
                 "\(fault) before command \(index), \(stage.reader.log.last?.description ?? ""): \(first)"
             if first.status != 0 { stage.expectReason(first, place) }
-            // Such a card does not tell that its PIN is new, and has no key yet that would show it.
-            if plan.profile.firmware == nil, stage.hasNewPIN, stage.card.contents.keys.isEmpty { continue }
+            // Such a card does not tell that its PIN is new, and has nothing yet that would show it.
+            let isTriedOnce =
+                !plan.profile.extensions.contains(.metadata) && stage.hasNewPIN
+                && stage.card.contents.objects[0x5FC102] == nil
             let keys = stage.card.contents.keys
             stage.reader.insert(stage.card)
             let second = try stage.setUp()
-            try stage.expectReady(second, place)
+            try stage.expectReady(second, place, mayLackTry: isTriedOnce)
             #expect(Set(stage.card.contents.objects.keys) == objects, place)
             for (reference, key) in keys {
                 #expect(stage.card.contents.keys[reference]?.privateKey.publicKey == key.privateKey.publicKey, place)
             }
-            // Neither run has given a wrong PIN or PUK.
-            #expect(!stage.reader.log.contains { $0.status?.sw1 == 0x63 && $0.dataCount > 0 }, place)
+            // Neither run has given a wrong PIN or PUK, but for the factory's of a card that was empty.
+            let refusals = stage.reader.log.filter { $0.status?.sw1 == 0x63 && $0.dataCount > 0 }
+            #expect(refusals.count <= (isTriedOnce ? 2 : 0), place)
         }
         Issue.record("the setup has more commands than there are faults")
     }
@@ -127,7 +131,10 @@ private final class SetupStage {
     func expectReason(_ result: ProgramResult, _ place: Comment) {
         let sentences = String(decoding: result.errors, as: UTF8.self).split(separator: "\n")
         #expect(sentences.count == 1, place)
-        let causes = ["the card was taken out", "another program reset the card", "is inserted", "is not inserted"]
+        let causes = [
+            "the card was taken out", "another program reset the card", "is inserted", "is not inserted",
+            "there is no card",
+        ]
         #expect(causes.contains { sentences.first?.contains($0) == true }, place)
     }
 
@@ -137,12 +144,18 @@ private final class SetupStage {
     }
 
     /// Checks that a run has succeeded, and that the card is as a setup leaves it.
-    func expectReady(_ result: ProgramResult, _ place: Comment = "uninterrupted") throws {
+    ///
+    /// - Parameter mayLackTry: whether the factory's PUK was tried in vain, which only the right PUK makes up for.
+    func expectReady(
+        _ result: ProgramResult, _ place: Comment = "uninterrupted", mayLackTry: Bool = false
+    ) throws {
         #expect(result.status == 0, "\(place.rawValue)\nthen \(result)")
         let contents = card.contents
         for (reference, text) in [(card.profile.pinReference, Self.pin), (.unblocking, Self.unblockingKey)] {
             let data = try #require(contents.references[reference])
-            #expect(data == ReferenceData(text, limit: data.limit), place)
+            var expected = ReferenceData(text, limit: data.limit)
+            if mayLackTry, reference == .unblocking, data.remaining == data.limit - 1 { expected.remaining -= 1 }
+            #expect(data == expected, place)
         }
         for slot in [CardKeyReference.authentication, .signature, .keyManagement] {
             let key = try #require(contents.keys[slot]?.privateKey.publicKey, place)
