@@ -59,13 +59,13 @@ package enum HostSocket {
         unsafe unlink(path)
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw .system("no socket", errno) }
-        let former = umask(0o177)
-        let isBound = unsafe withAddress(&address) { unsafe bind(descriptor, $0, $1) } == 0
-        let code = errno
-        umask(former)
-        guard isBound, Glibc.listen(descriptor, backlog) == 0 else {
+        // The file gets the mode that the socket has before, unix(7). The process's umask, which other threads use, stays as it is.
+        guard fchmod(descriptor, 0o600) == 0, unsafe withAddress(&address, { unsafe bind(descriptor, $0, $1) }) == 0,
+            Glibc.listen(descriptor, backlog) == 0
+        else {
+            let code = errno
             close(descriptor)
-            throw .system("cannot listen at \(path)", isBound ? errno : code)
+            throw .system("cannot listen at \(path)", code)
         }
         return descriptor
     }
