@@ -40,7 +40,10 @@ struct AgentClients: Sendable {
             named: peer.program, at: Executable.path(of: peer.process), process: peer.process
         ) { [self] module, describe in
             let variables = peer.variables
-            let prompter = DescribingPrompter(prompter(peer, variables), describe)
+            let program = peer.program
+            let prompter = DescribingPrompter(
+                prompter(peer, variables), for: program.isEmpty ? nil : AccessQuestion.shortened(program, to: 120),
+                describe)
             let host = host(of: peer, module, asking: prompter)
             return shared.host(
                 host, for: peer, variables, asks: true, isForRequests: true, describing: describe)

@@ -68,4 +68,13 @@ import Testing
         _ = try prompter.decide(AccessQuestion(.sign, of: "key", by: program, for: "log in"))
         #expect(purposes() == ["sign data", "log in"])
     }
+
+    @Test func aQuestionForASecretNamesTheProgram() throws {
+        let prompter = DescribingPrompter(person, for: "ssh-keygen") { "sign a file" }
+        try ask(PromptRequest(.pin, subject: "card", use: "sign data"), prompter)
+        try ask(PromptRequest(.pin, subject: "card", use: "sign data"), DescribingPrompter(person, for: "ssh") { nil })
+        // The question about a program names it by itself.
+        _ = try prompter.decide(AccessQuestion(.sign, of: "key", by: program, for: "log in"))
+        #expect(purposes() == ["sign a file for 'ssh-keygen'", "sign data for 'ssh'", "sign a file"])
+    }
 }

@@ -1,14 +1,20 @@
 package import KeychainModel
+internal import Localization
 package import SecureBytes
 
 /// Asks like another prompter, and says what each answer is for, in words that are made only where a question is asked.
 package struct DescribingPrompter: ForwardingPrompter {
     package let prompter: any Prompter
+    private let program: String?
     private let describe: @Sendable () -> String?
 
-    /// - Parameter describe: the purpose, as ``RequestContext/purpose`` has it, in place of that of a request; nil for the request's own.
-    package init(_ prompter: any Prompter, _ describe: @escaping @Sendable () -> String?) {
-        (self.prompter, self.describe) = (prompter, describe)
+    /// - Parameters:
+    ///   - program: the program that a secret is asked for; nil where the purpose, or the place of the question, names it.
+    ///   - describe: the purpose, as ``RequestContext/purpose`` has it, in place of that of a request; nil for the request's own.
+    package init(
+        _ prompter: any Prompter, for program: String? = nil, _ describe: @escaping @Sendable () -> String?
+    ) {
+        (self.prompter, self.program, self.describe) = (prompter, program, describe)
     }
 
     package func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
@@ -34,13 +40,15 @@ package struct DescribingPrompter: ForwardingPrompter {
     }
 
     package func givingUp(at end: QuestionEnd) -> any Prompter {
-        DescribingPrompter(prompter.givingUp(at: end), describe)
+        DescribingPrompter(prompter.givingUp(at: end), for: program, describe)
     }
 
     private func described(_ request: PromptRequest) -> PromptRequest {
-        guard request.use != nil, let use = describe() else { return request }
+        guard let own = request.use else { return request }
+        let use = describe() ?? own
         return PromptRequest(
-            request.purpose, subject: request.subject, use: use, triesLeft: request.triesLeft,
+            request.purpose, subject: request.subject,
+            use: program.map { String(localized: "\(use) for '\($0)'") } ?? use, triesLeft: request.triesLeft,
             failure: request.failure, form: request.form)
     }
 }

@@ -49,7 +49,9 @@ import VirtualCard
         defer { session.host.stop() }
         let card = session.card
         try session.sign(with: "9A.pub")
-        #expect(try card.pinentryQuestions.last?.contains("sign a file with ssh (namespace 'file')") == true)
+        #expect(
+            try card.pinentryQuestions.last?.contains("sign a file with ssh (namespace 'file') for 'ssh-keygen'")
+                == true)
         try card.folder.write("allowed", "jo@example.com " + card.text("9A.pub"))
         let repository = card.path("repository")
         let git = [
