@@ -45,9 +45,12 @@ extension PIVToken {
             let slot = try requireSlot(id)
             if let certificate { try requireMatch(of: certificate, slot, allowsWeak: allowsWeak, &card) }
             try requireReplaceableCertificate(of: slot, by: certificate, &card)
+            // A card without metadata does not tell of a key that it keeps without its certificate.
+            let lone = certificate == nil ? try keyByCertificate(in: slot, &card) : nil
             try authorize(administrator, &card)
             if certificate != nil { try identifyIfUnknown(&card) }
             try setCertificate(certificate, of: slot, &card)
+            if let lone { remember(keyPutInto: slot, lone, &card) }
         case .deleteKey(let id, let replacing):
             let slot = try requireSlot(id)
             let former = try requireReplaceable(slot, replacing, &card)
@@ -134,6 +137,9 @@ extension PIVToken {
             }
         }
         for slot in PIVSlot.allCases { forgetRemembered(slot) }
+        forgetPINs(&card)
+        // The card may have been known by what it had. What it refused as a blank card is forgotten as well.
+        knowledge = Knowledge(metadataSupport: knowledge.metadataSupport, attests: quirks.has(.mayAttest))
         forgetPINs(&card)
     }
 

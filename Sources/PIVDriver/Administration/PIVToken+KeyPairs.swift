@@ -115,7 +115,8 @@ extension PIVToken {
         }
         let response = try send(PIVCommand.generate(algorithm, policies, in: slot), &card)
         guard response.status.isSuccess else {
-            throw refusal(response.status, "make the key", algorithm, policies)
+            throw restoring(
+                former, of: slot, after: refusal(response.status, "make the key", algorithm, policies), &card)
         }
         let template = try PIVFormat.parsing("new public key") { () throws(TLVError) in
             try TLVReader.only(0x7F49, in: response.data).value
@@ -139,10 +140,29 @@ extension PIVToken {
         try removeCertificate(former, of: slot, &card)
         let response = try send(PIVCommand.importKey(number, to: slot), secret: content, &card)
         guard response.status.isSuccess else {
-            throw refusal(response.status, "import the key", number, policies)
+            throw restoring(
+                former, of: slot, after: refusal(response.status, "import the key", number, policies), &card)
         }
         let template = PIVAlgorithm.template(of: key.publicKey)
         remember(keyPutInto: slot, KeyMetadata.encoded(number, policies, isImported: true, template), &card)
+    }
+
+    /// Puts back the certificate of a key that the card has kept, since it refused the new one.
+    private mutating func restoring(
+        _ former: TokenObject?, of slot: PIVSlot, after refusal: TokenError, _ card: inout CardTransaction
+    ) -> TokenError {
+        // From 67 to 6E: the command was refused, and nothing was done. ISO/IEC 7816-4 §5.1.3.
+        guard let certificate = former?.certificate, let status = refusal.status, (0x67...0x6E).contains(status.sw1)
+        else { return refusal }
+        do throws(TokenError) {
+            try setCertificate(certificate, of: slot, &card)
+            return refusal
+        } catch {
+            return TokenError(
+                refusal.code,
+                "\(refusal.reason), and the certificate of slot \(slot.objectID.rawValue) was lost: \(error.reason)",
+                status: status)
+        }
     }
 
     private func refusal(

@@ -61,6 +61,30 @@ extension PIVToken {
         guard known == nil || known == publicKey else {
             throw TokenError(.invalidArgument, "the certificate is for another key than that of slot \(slot.objectID)")
         }
+        guard known != nil || [nil, publicKey].contains(keyMade(in: slot)) else {
+            throw TokenError(
+                .invalidArgument,
+                "the certificate is for another key than that which was last put into slot \(slot.objectID) here (if another program has put a key there since, pass --rescan)"
+            )
+        }
+    }
+
+    /// The public half of a key that was made here, where the card does not tell it; nil once it has a certificate.
+    private mutating func keyMade(in slot: PIVSlot) -> [UInt8]? {
+        guard !knowledge.tellsMetadata, remembered?.metadata[slot] != nil else { return nil }
+        return remembered?.key(in: slot)?.publicKey
+    }
+
+    /// The metadata of a key that only its certificate tells of.
+    mutating func keyByCertificate(
+        in slot: PIVSlot, _ card: inout CardTransaction
+    ) throws(TokenError) -> [UInt8]? {
+        try learnMetadataSupport(&card)
+        guard !knowledge.tellsMetadata,
+            let certificate = try object(in: slot, isListing: true, &card).object?.certificate,
+            let key = try? PublicKey(spki: Certificate(der: certificate).spki), let number = try? number(of: key.kind)
+        else { return nil }
+        return KeyMetadata.encoded(number, KeyPolicies(), isImported: false, PIVAlgorithm.template(of: key))
     }
 
     /// - Parameters:

@@ -58,7 +58,7 @@ public struct PIVContainer: Hashable, Sendable {
     /// A tag of GET DATA in hexadecimal digits, one to three octets of them. ISO/IEC 7816-4 §5.2.2.1.
     private static func tag(_ text: String) -> TLVTag? {
         guard text.hasPrefix("0x"), let octets = Hex.decode(text.dropFirst(2)), (1...3).contains(octets.count),
-            (octets[0] & 0x1F == 0x1F) == (octets.count > 1)
+            text.utf8.count == 2 + 2 * octets.count, (octets[0] & 0x1F == 0x1F) == (octets.count > 1)
         else { return nil }
         return TLVTag(rawValue: octets.reduce(0) { $0 << 8 | UInt32($1) })
     }

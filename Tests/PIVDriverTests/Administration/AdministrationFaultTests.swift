@@ -208,7 +208,7 @@ extension Desk {
     }
 
     /// Checks that no certificate stands beside a key that it does not certify.
-    fileprivate func expectMatchingCertificates(_ comment: Comment) throws {
+    func expectMatchingCertificates(_ comment: Comment) throws {
         for object in try inventory().objects {
             guard let certificate = object.certificate, let key = object.key, !key.publicKey.isEmpty else { continue }
             #expect(try Certificate(der: certificate).spki == key.publicKey, comment)
