@@ -81,8 +81,9 @@ let package = Package(
         // The texts for people, and their translations.
         .target(name: "Localization", dependencies: ["CLinux"], swiftSettings: strict),
         .target(name: "SecureBytes", swiftSettings: strict),
-        .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: strict),
-        .target(name: "SystemCrypto", dependencies: ["SecureBytes", "COpenSSL"], swiftSettings: strict),
+        .target(name: "Platform", dependencies: ["CLinux", "Localization"], swiftSettings: strict),
+        .target(
+            name: "SystemCrypto", dependencies: ["Localization", "SecureBytes", "COpenSSL"], swiftSettings: strict),
         // The names of tokens, slots, objects and return values in PKCS #11, for those who show tokens and those who name them.
         .target(name: "CryptokiNames", dependencies: ["SecureBytes"], swiftSettings: strict),
         .target(

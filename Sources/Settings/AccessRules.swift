@@ -1,3 +1,4 @@
+internal import Localization
 package import Platform
 
 /// An administrator's rules about programs: `access.conf` in the folder of the system's settings.
@@ -32,19 +33,20 @@ package struct AccessRules: ReadSettings, Sendable {
     package init(reading text: String, faults: inout [SettingsFault]) {
         for line in SettingsLine.lines(of: text, faults: &faults) {
             guard let words = SettingsLine.words(of: line.content) else {
-                faults.append(line.fault("has a quote that is not closed", remedy: AccessRules.form))
+                faults.append(line.fault("has a quote that is not closed", form: AccessRules.form))
                 continue
             }
             guard !words.isEmpty else { continue }
             if let rule = AccessRules.rule(words, line.number) {
                 rules.append(rule)
             } else {
-                faults.append(line.fault("is no rule", remedy: AccessRules.form))
+                faults.append(line.fault("is no rule", form: AccessRules.form))
             }
         }
     }
 
-    private static let form = "write: allow /PATH [user=NAME] [unit=NAME], or administer in place of allow"
+    private static let form: LocalizedText =
+        "allow /PATH [user=NAME] [unit=NAME], or administer in place of allow"
 
     private static func rule(_ words: [String], _ line: Int) -> Rule? {
         guard words.count >= 2, let right = Right(rawValue: words[0]), words[1].hasPrefix("/") else { return nil }

@@ -1,3 +1,5 @@
+internal import Localization
+
 /// The drivers whose cards are left alone: a name a line.
 package struct DisabledDrivers: SettingsText {
     /// The lines, each with the name on it, if there is one.

@@ -25,7 +25,7 @@ package struct PreferencesText: SettingsText, Sendable {
         }
 
         /// The fault of a value of the setting; nil for a valid one.
-        fileprivate func fault(of value: String) -> String? {
+        fileprivate func fault(of value: String) -> LocalizedText? {
             switch self {
             case .keychain, .defaultKeychain, .loginKeychain:
                 value.hasPrefix("/") || value.hasPrefix("~/") ? nil : "has a path that starts with neither / nor ~/"

@@ -1,3 +1,5 @@
+package import Localization
+
 /// A line of a file of settings, in the grammar that all files in /etc/tokenkit have: keychains.conf(5).
 ///
 ///     line    = [word {blank word}] [comment]     in keychains.conf: [word] name "=" value
@@ -66,8 +68,11 @@ struct SettingsLine {
         return isQuoted ? nil : words + [word].compactMap(\.self)
     }
 
-    func fault(_ reason: String, remedy: String = "correct it") -> SettingsFault {
-        SettingsFault(line: number, reason: reason, remedy: remedy)
+    /// - Parameter form: how such a line is written, where that says more than the reason.
+    func fault(
+        _ reason: LocalizedText, remedy: LocalizedText = "correct it", form: LocalizedText? = nil
+    ) -> SettingsFault {
+        SettingsFault(line: number, reason: reason, remedy: form.map { "write: \($0)" } ?? remedy, hasForm: form != nil)
     }
 }
 
@@ -76,8 +81,10 @@ package struct SettingsFault: Error, Hashable, Sendable {
     /// Counted from 1.
     package let line: Int
     /// Completes a sentence about the line.
-    package let reason: String
-    package let remedy: String
+    package let reason: LocalizedText
+    package let remedy: LocalizedText
+    /// Whether the remedy says how such a line is written.
+    package let hasForm: Bool
 }
 
 /// Whether a character separates words.

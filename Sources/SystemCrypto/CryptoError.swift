@@ -1,3 +1,5 @@
+internal import Localization
+
 /// The reason that a cryptographic operation gave no result.
 ///
 /// Two errors are equal when their codes are. No error holds a key, a password or plaintext.
@@ -36,9 +38,10 @@ public struct CryptoError: Error, Sendable, Equatable, CustomStringConvertible {
         self.reason = reason
     }
 
+    /// The sentence in the reader's language. The names of operations are those of standards and of OpenSSL.
     public var description: String {
-        guard let reason else { return "\(operation): \(code.words)" }
-        return "\(operation): \(code.words) (\(reason))"
+        let words = String(localized: code.words)
+        return reason.map { "\(operation): \(words) (\($0))" } ?? "\(operation): \(words)"
     }
 
     public static func == (left: CryptoError, right: CryptoError) -> Bool {
@@ -47,7 +50,7 @@ public struct CryptoError: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension CryptoError.Code {
-    fileprivate var words: String {
+    fileprivate var words: LocalizedText {
         switch self {
         case .malformed: "it is malformed"
         case .unsupported: "it is not supported"

@@ -1,3 +1,4 @@
+internal import Localization
 internal import SecureBytes
 internal import SystemCrypto
 public import TokenKit
@@ -72,15 +73,19 @@ extension CardCapability {
 
 extension DiscoveryObject {
     var facts: [TokenFact] {
+        let own: LocalizedText = "PIV PIN"
+        let global: LocalizedText = "global PIN"
+        let biometric: LocalizedText = "fingerprint on the card"
         let names: [(policy: Policy, text: String, word: String)] = [
-            (.applicationPIN, "PIV PIN", "application"), (.globalPIN, "global PIN", "global"),
-            (.biometric, "fingerprint on the card", "biometric"),
+            (.applicationPIN, String(localized: own), "application"), (.globalPIN, String(localized: global), "global"),
+            (.biometric, String(localized: biometric), "biometric"),
         ]
         let satisfying = names.filter { policy.contains($0.policy) }
         let primary = prefersGlobalPIN ? names[1] : names[0]
+        let text: LocalizedText = "\(satisfying.map(\.text).joined(separator: ", ")); primary \(primary.text)"
         return [
             TokenFact(
-                "PIN policy", "\(satisfying.map(\.text).joined(separator: ", ")); primary \(primary.text)",
+                "PIN policy", String(localized: text),
                 parts: ["pinPolicy": .list(satisfying.map(\.word)), "primaryPIN": .text(primary.word)])
         ]
     }
@@ -89,7 +94,7 @@ extension DiscoveryObject {
 extension KeyHistory {
     var facts: [TokenFact] {
         let fact = TokenFact(
-            "Retired keys", "\(onCard) on the card, \(offCard) elsewhere",
+            "Retired keys", String(localized: "\(onCard) on the card, \(offCard) elsewhere"),
             parts: ["retiredKeysOnCard": .number(onCard), "retiredKeysElsewhere": .number(offCard)])
         let place = url.map { TokenFact("Retired keys elsewhere", $0, parts: ["retiredKeysURL": .text($0)]) }
         return [fact, place].compactMap(\.self)
@@ -98,11 +103,11 @@ extension KeyHistory {
 
 extension PrintedInformation {
     var facts: [TokenFact] {
-        let lines: [(String, String?)] = [
-            ("Name", name), ("Affiliation", affiliation), ("Printed expiry", expiry),
-            ("Printed serial number", serialNumber), ("Issuer", issuer),
-        ]
-        return lines.compactMap { name, value in value.map { TokenFact(name, $0) } }
+        [
+            name.map { TokenFact("Name", $0) }, affiliation.map { TokenFact("Affiliation", $0) },
+            expiry.map { TokenFact("Printed expiry", $0) },
+            serialNumber.map { TokenFact("Printed serial number", $0) }, issuer.map { TokenFact("Issuer", $0) },
+        ].compactMap(\.self)
             + organizationLines.map { TokenFact("Organization", $0, parts: ["organization": .list([$0])]) }
     }
 }
@@ -114,7 +119,9 @@ extension SecurityObject {
             TokenFact(
                 "Signed containers", containers.joined(separator: " "), parts: ["signedContainers": .list(containers)]),
             TokenFact(
-                "Signed data", "\(signedData.count) bytes", parts: ["signedDataLength": .number(signedData.count)]),
+                "Signed data",
+                String(localized: .plural(signedData.count, one: "1 byte", other: "\(signedData.count) bytes")),
+                parts: ["signedDataLength": .number(signedData.count)]),
         ]
     }
 }

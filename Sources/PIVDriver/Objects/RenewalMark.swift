@@ -1,3 +1,4 @@
+internal import Localization
 internal import SecureBytes
 internal import TokenKit
 
@@ -32,7 +33,7 @@ struct RenewalMark: Hashable {
 
     var fact: TokenFact {
         TokenFact(
-            "Renewal", "slot \(slot.objectID), for '\(name)'",
+            "Renewal", String(localized: "slot \(slot.objectID.rawValue), for '\(name)'"),
             parts: ["renewedSlot": .text(slot.objectID.rawValue), "renewedName": .text(name)])
     }
 }

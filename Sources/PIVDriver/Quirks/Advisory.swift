@@ -1,10 +1,10 @@
-internal import Localization
+package import Localization
 internal import TokenKit
 
 /// A published weakness of devices with certain versions.
 package struct Advisory: Sendable {
     package let name: String
-    package let advice: String
+    package let advice: LocalizedText
     let versions: ClosedRange<Firmware>
     /// The keys that are weak where such a device makes them.
     let algorithms: [PIVAlgorithm]
@@ -39,7 +39,8 @@ package struct Advisory: Sendable {
     static func facts(for firmware: Firmware) -> [TokenFact] {
         all(for: firmware).map { advisory in
             TokenFact(
-                "Warning", "\(advisory.name): \(advisory.advice)", parts: ["advisories": .list([advisory.name])])
+                "Warning", "\(advisory.name): \(String(localized: advisory.advice))",
+                parts: ["advisories": .list([advisory.name])])
         }
     }
 }

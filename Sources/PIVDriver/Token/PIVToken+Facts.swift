@@ -41,20 +41,27 @@ extension PIVToken {
     private mutating func triesFacts(_ card: inout CardTransaction) throws(TokenError) -> [TokenFact] {
         let pin = try readable { (token) throws(TokenError) in try token.status(of: .pin, &card) }
         let unblockingKey = try readable { (token) throws(TokenError) in try token.status(of: .unblockingKey, &card) }
-        let reset = String(localized: PINKind.adviceToReset)
-        let remedy = unblockingKey?.isBlocked == true ? "and so is the PUK; \(reset)" : "unblock it with the PUK"
-        return PIVToken.triesFact("PIN", pin, remedy) + PIVToken.triesFact("PUK", unblockingKey, reset)
+        let reset = PINKind.adviceToReset
+        let remedy: LocalizedText =
+            unblockingKey?.isBlocked == true ? "and so is the PUK; \(reset)" : "unblock it with the PUK"
+        return PIVToken.triesFact("PIN tries left", pin, remedy)
+            + PIVToken.triesFact("PUK tries left", unblockingKey, reset)
     }
 
     /// - Parameter remedy: the advice for a blocked PIN or PUK.
-    private static func triesFact(_ name: String, _ status: PINStatus?, _ remedy: String) -> [TokenFact] {
+    private static func triesFact(
+        _ name: LocalizedKey, _ status: PINStatus?, _ remedy: LocalizedText
+    ) -> [TokenFact] {
         guard let status, let left = status.triesLeft else { return [] }
-        let total = status.maximumTries.map { " of \($0)" } ?? ""
-        let state =
-            status.isBlocked
-            ? ", blocked (\(remedy))" : status.isDefault == true ? ", still the factory's (change it)" : ""
+        let tries: LocalizedText = status.maximumTries.map { "\(left) of \($0)" } ?? "\(left)"
+        let text: LocalizedText =
+            switch (status.isBlocked, status.isDefault == true) {
+            case (true, _): "\(tries), blocked (\(remedy))"
+            case (false, true): "\(tries), still the factory's (change it)"
+            case (false, false): tries
+            }
         // Programs are told the status itself.
-        return [TokenFact("\(name) tries left", "\(left)\(total)\(state)", parts: [:])]
+        return [TokenFact(name, String(localized: text), parts: [:])]
     }
 
     private mutating func facts(

@@ -1,3 +1,5 @@
+public import Localization
+
 /// The permanent identifier of a token. A card has the same value in any reader, at any time.
 public struct TokenID: Hashable, Sendable, CustomStringConvertible {
     /// The driver that recognised the token, such as `piv`.
@@ -63,15 +65,16 @@ public struct TokenFact: Hashable, Sendable {
         case list([String])
     }
 
-    public let name: String
-    /// The fact for people.
+    /// The name in English.
+    public let name: LocalizedKey
+    /// The fact for people, in their language.
     public let value: String
     /// The fact for programs, by keys that stay.
     public let parts: [String: Plain]
 
     /// - Parameter parts: the parts for programs; unless given, the value by a key made of the name: `FASC-N` is `fascN`,
     ///   `Valid until` is `validUntil`.
-    public init(_ name: String, _ value: String, parts: [String: Plain]? = nil) {
+    public init(_ name: LocalizedKey, _ value: String, parts: [String: Plain]? = nil) {
         self.name = name
         self.value = value
         self.parts = parts ?? [TokenFact.key(name): .text(value)]

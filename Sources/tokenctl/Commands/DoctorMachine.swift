@@ -77,7 +77,7 @@ struct DoctorMachine {
             }
         guard faults.isEmpty else {
             return faults.map { fault in
-                let help = fault.remedy.hasPrefix("write: ") ? fault.remedy : nil
+                let help = fault.hasForm ? fault.remedy : nil
                 return finding(
                     "missing",
                     help.map { "line \(fault.line) of \(path) \(fault.reason), so that no line counts (\($0))" }

@@ -1,3 +1,4 @@
+import Localization
 import Testing
 
 @testable import KeychainModel
@@ -85,7 +86,7 @@ import Testing
         }
         #expect(time < .seconds(10))
         let fault = PreferencesText.faults(in: line + "= /").first
-        #expect((fault?.reason.utf8.count ?? 0) < 500)
+        #expect((fault?.reason.rendered().utf8.count ?? 0) < 500)
     }
 
     @Test func aNameOfADriverHasALineAndCommentsStay() throws {
