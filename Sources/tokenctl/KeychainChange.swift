@@ -43,6 +43,10 @@ struct KeychainChange {
         try access.apply(to: items, host, context)
     }
 
+    func delete(_ item: Item) throws(KeychainError) {
+        _ = try host.change([.delete(Query(item.reference, in: [keychain]))], context)
+    }
+
     /// - Returns: the changed item.
     func update(_ item: Item, to attributes: Attributes, _ secret: SharedSecret) throws(KeychainError) -> Item {
         let query = Query(item.reference, in: [keychain])

@@ -77,6 +77,11 @@ extension Card {
             guard (1...64).contains(commonName.unicodeScalars.count) else {
                 throw ValidationError(localized: "a common name has 1 to 64 characters")
             }
+            try SelfSign.check(days: days)
+        }
+
+        static func check(days: UInt16) throws {
+            guard days > 0 else { throw ValidationError(localized: "a certificate is valid for a day at least") }
         }
 
         func run() throws {

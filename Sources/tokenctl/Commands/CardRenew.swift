@@ -12,8 +12,9 @@ extension Card {
             discussion: """
                 The new key is made in a free retired slot, and takes the place of the old one once it has its certificate. An old key \
                 that decrypts stays on the card, in another retired slot; any other one is deleted then. A card that cannot move keys \
-                (YubiKeys can from 5.7) gives up the old key before it makes the new one, which --replace agrees to. After an \
-                interruption the same command finishes the renewal.
+                (YubiKeys can from 5.7) gives up the old key before it makes the new one, which --replace agrees to. The new key has \
+                the policies of the old one where the card tells them, as YubiKeys do from 5.3. After an interruption the same \
+                command finishes the renewal.
                 """)
 
         @Argument(help: "The slot, such as 9A.")
@@ -29,10 +30,18 @@ extension Card {
             help: ArgumentHelp("For how many days from now the certificate is valid.", valueName: "days"))
         var days: UInt16 = 3650
 
+        @OptionGroup var policy: KeyPolicyOptions
         @OptionGroup var weakness: WeakKeyOptions
         @OptionGroup var replacement: ReplacementOptions
         @OptionGroup var output: OutputOptions
         @OptionGroup var administration: AdministrationOptions
+
+        func validate() throws {
+            guard algorithm?.kind != .x25519 else {
+                throw ValidationError(localized: "x25519 keys sign no certificates: make them with 'card generate'")
+            }
+            try SelfSign.check(days: days)
+        }
 
         func run() throws {
             let card = try administration.card()
@@ -40,7 +49,7 @@ extension Card {
             let facts = try card.host.managementKey(of: card.identifier, .silent)
             let renewal = CardRenewal(
                 card: card, facts: facts, slot: slot.name, kind: algorithm?.kind, days: days,
-                allowsWeak: weakness.allowWeakKey, replacing: replacement.replacing)
+                policies: policy.policies, allowsWeak: weakness.allowWeakKey, replacing: replacement.replacing)
             let kept = try facts.movesKeys ? renewal.besideOldKey() : renewal.inPlaceOfOldKey()
             try card.report(
                 kept.map {

@@ -15,6 +15,8 @@ struct CardRenewal {
     /// Nil for that of the old key.
     let kind: KeyKind?
     let days: UInt16
+    /// The conditions of the new key, where they are not those of the old one.
+    let policies: KeyPolicies
     let allowsWeak: Bool
     let replacing: KeyReplacement
 
@@ -31,6 +33,7 @@ struct CardRenewal {
             if let key = new?.key {
                 tellInterruption()
                 if new?.certificate == nil { try certify(key.pinPolicy, place, begun.renewal) }
+                try tellOtherKind(than: key)
                 return try exchange(place) ?? retainedSlot()
             }
             // The key has been moved, and its certificate is in both slots.
@@ -50,13 +53,11 @@ struct CardRenewal {
             throw KeychainError(
                 .noSuchKeychain, "the card has no two free retired slots", remedy: "delete an old key")
         }
-        let policies = KeyPolicies(
-            pin: old.key.pinPolicy, touch: old.key.touchPolicy == .unknown ? nil : old.key.touchPolicy)
         let renewal = KeyRenewal(of: slot, for: old.name)
         try card.checkPIN(for: old.key.pinPolicy)
         let kind = try kind ?? PublicKey(spki: old.key.publicKey).kind
         try card.makeKey(
-            .renewKey(renewal, in: place, kind, policies, replacing: .none, allowsWeak: allowsWeak),
+            .renewKey(renewal, in: place, kind, policies(after: old.key), replacing: .none, allowsWeak: allowsWeak),
             kind, in: place, ifInterrupted: advice)
         try certify(.never, place, renewal)
         return try exchange(place)
@@ -133,7 +134,7 @@ struct CardRenewal {
             let former = known?.key.flatMap { try? PublicKey(spki: $0.publicKey).kind }
             let usual = facts.weakKeys.contains(.ecP256) ? KeyKind.rsa(bits: 2048) : .ecP256
             // The old key was given up when its certificate was.
-            try replace(begun.renewal, kind ?? former ?? usual, .ordinary, known?.key?.pinPolicy)
+            try replace(begun.renewal, kind ?? former ?? usual, .ordinary, known?.key)
             return nil
         }
         let old = try oldKey()
@@ -141,19 +142,19 @@ struct CardRenewal {
             throw KeychainError(.param, "slot \(slot) is in use (pass --replace to give up its key)")
         }
         try replace(
-            KeyRenewal(of: slot, for: old.name), kind ?? PublicKey(spki: old.key.publicKey).kind, replacing,
-            old.key.pinPolicy)
+            KeyRenewal(of: slot, for: old.name), kind ?? PublicKey(spki: old.key.publicKey).kind, replacing, old.key)
         return nil
     }
 
     private func replace(
-        _ renewal: KeyRenewal, _ kind: KeyKind, _ replacing: KeyReplacement, _ policy: PINPolicy?
+        _ renewal: KeyRenewal, _ kind: KeyKind, _ replacing: KeyReplacement, _ old: CardSlot.Key?
     ) throws {
-        try card.checkPIN(for: use == .presence ? .never : policy ?? .once)
+        try card.checkPIN(for: use == .presence ? .never : old?.pinPolicy ?? .once)
         // The card may be known by the certificate that goes.
         let card = try card.identified()
         try card.makeKey(
-            .renewKey(renewal, in: slot, kind, KeyPolicies(), replacing: replacing, allowsWeak: allowsWeak),
+            .renewKey(
+                renewal, in: slot, kind, policies(after: old), replacing: replacing, allowsWeak: allowsWeak),
             kind, in: slot, ifInterrupted: advice)
         try card.selfSign(slot, for: use, commonName: renewal.name, days: days, allowsWeak: allowsWeak)
     }
@@ -179,7 +180,12 @@ struct CardRenewal {
 
     /// The advice where a slot has no key to be renewed: other tools leave no mark of a renewal.
     private func remedy() throws(KeychainError) -> LocalizedText {
-        let moved = try card.slots().filter { isRetired($0.name) && $0.key != nil && $0.certificate != nil }
+        let moved = try card.slots().filter { known in
+            guard isRetired(known.name), known.key != nil, let usage = known.parsedCertificate?.keyUsage else {
+                return false
+            }
+            return usage.isDisjoint(with: [.keyEncipherment, .dataEncipherment, .keyAgreement]) == (use != .decryption)
+        }
         guard let newest = moved.max(by: { $0.validFrom < $1.validFrom }) else {
             return "use 'card generate' and 'card self-sign'"
         }
@@ -197,6 +203,20 @@ struct CardRenewal {
     private func decrypts(_ certificate: Certificate) -> Bool {
         guard let usage = certificate.keyUsage else { return use == .decryption || use == .retirement }
         return !usage.isDisjoint(with: [.keyEncipherment, .dataEncipherment, .keyAgreement])
+    }
+
+    /// The conditions of the new key: those of the old one, as far as the card tells them.
+    private func policies(after old: CardSlot.Key?) -> KeyPolicies {
+        // A card that tells neither may have no policies of its own.
+        guard let old, old.touchPolicy != .unknown else { return policies }
+        return KeyPolicies(pin: policies.pin ?? old.pinPolicy, touch: policies.touch ?? old.touchPolicy)
+    }
+
+    /// Says that the interrupted renewal made a key of another kind than what is wanted now.
+    private func tellOtherKind(than key: CardSlot.Key) throws {
+        let made = try PublicKey(spki: key.publicKey).kind
+        guard let kind, kind != made else { return }
+        Warnings.show("the new key is \(made), as the interrupted renewal made it; renew it again for \(kind)")
     }
 
     private func tellInterruption() {

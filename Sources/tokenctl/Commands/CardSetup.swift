@@ -104,7 +104,12 @@ extension Card {
             }
             var left = plan
             let keychain = try plan.steps.contains(where: \.wantsKeychain) ? managementKeyKeychain(person) : nil
-            for step in plan.steps { try perform(step, keychain, &left, answers) }
+            for (index, step) in plan.steps.enumerated() {
+                do { try perform(step, keychain, &left, answers) } catch {
+                    if index > 0 { Warnings.show("the card is set up in part: run 'card setup' again to go on") }
+                    throw error
+                }
+            }
             guard !isSilent else { return }
             // The card may be taken out as soon as it is ready.
             do { try Info.show(CommandKeychains(administration.cards, files: false)) } catch {
@@ -116,14 +121,19 @@ extension Card {
 
         /// The last sentence. A card with secrets that everybody knows is not ready.
         private func showEnd(of plan: SetupPlan, nothing: Bool) {
-            if case .factory = plan.managementKey {
+            if case .unchangeable = plan.managementKey {
+                StandardOutput.line(
+                    localized:
+                        "The keys are made. The card has the factory's management key for good, which everybody knows: who has the card can replace keys, and use none."
+                )
+            } else if case .factory = plan.managementKey {
                 StandardOutput.line(
                     localized:
                         "The card still has the factory's management key, which everybody knows: change it with 'card set-management-key -o FILE'."
                 )
             } else if plan.maySecretsBeFactory {
                 StandardOutput.line(localized: SetupPlan.untold)
-            } else if let requests {
+            } else if let requests, plan.hasRequests {
                 StandardOutput.line(
                     localized:
                         "The requests are in '\(requests)'. Next: 'card put-certificate' puts what an authority makes of them beside the keys."
@@ -160,25 +170,24 @@ extension Card {
                 !isIdentified && overview.slots.allSatisfy { slot in !key.keyPlaces.contains { $0.slot == slot.name } }
             var plan = SetupPlan()
             plan.managementKey = try managementKey(key, answers)
-            let pinIsFactory = pin?.isDefault ?? (isEmpty || factoryPIN)
+            // A card with another management key was in other hands: its PIN is not guessed.
+            let isNew = if case .factory = plan.managementKey { isEmpty } else { false }
+            let pinIsFactory = pin?.isDefault ?? (isNew || factoryPIN)
             let unblockingKeyIsFactory =
                 unblockingKey?.isBlocked != true && unblockingKey?.isDefault ?? pinIsFactory
             if pinIsFactory { plan.steps.append(.change(.pin, isAssumed: pin?.isDefault == nil)) }
             if unblockingKeyIsFactory {
                 plan.steps.append(.change(.unblockingKey, isAssumed: unblockingKey?.isDefault == nil))
             }
-            // A setup sets the management key last, so that one which the card keeps shows that PIN and PUK were changed.
-            if !pinIsFactory, pin?.isDefault == nil {
-                if case .kept = plan.managementKey {} else { plan.maySecretsBeFactory = true }
-            }
+            plan.maySecretsBeFactory = !pinIsFactory && pin?.isDefault == nil
             if !isIdentified { plan.steps.append(.identify) }
             for place in key.keyPlaces
             where place.use != .retirement && (place.use != .presence || cardAuthentication) {
                 let known = overview.slots.first { $0.name == place.slot }
                 if known == nil { plan.steps.append(try makingKey(in: place.slot, weak: key.weakKeys)) }
-                if known?.certificate == nil, let step = try certifying(place.slot, known?.key) {
-                    plan.steps.append(step)
-                }
+                guard known?.certificate == nil else { continue }
+                plan.hasRequests = requests != nil
+                if let step = try certifying(place.slot, known?.key) { plan.steps.append(step) }
             }
             if case .factory = plan.managementKey {
                 plan.steps.append(.setManagementKey(keychain: managementKeyKeychain))
@@ -263,7 +272,7 @@ extension Card {
             _ answers: AdministratorAnswers
         ) throws {
             switch step {
-            case .change(let kind, let isAssumed): try change(kind, isAssumed: isAssumed, of: card, answers)
+            case .change(let kind, let isAssumed): try change(kind, isAssumed: isAssumed, of: card, &left, answers)
             case .identify: try card.change(.identify)
             case .makeKey(let slot, let kind, _):
                 try card.makeKey(
@@ -281,7 +290,8 @@ extension Card {
                 do {
                     try setManagementKey(of: card, keychain)
                     left.managementKey = .kept
-                } catch let error as KeychainError where [.itemNotFound, .invalidAlgorithm].contains(error.code) {
+                } catch let error as KeychainError where SetupPlan.isUnchangeable(error) {
+                    left.managementKey = .unchangeable
                     Warnings.show("the card cannot keep a management key of its own")
                 }
             }
@@ -289,7 +299,8 @@ extension Card {
 
         /// Changes the factory's PIN or PUK.
         private func change(
-            _ kind: FactorySecret, isAssumed: Bool, of card: AdministeredCard, _ answers: AdministratorAnswers
+            _ kind: FactorySecret, isAssumed: Bool, of card: AdministeredCard, _ left: inout SetupPlan,
+            _ answers: AdministratorAnswers
         ) throws {
             // Another program may have changed it since the plan was made.
             if !isAssumed, try !isFactory(kind, card) { return }
@@ -299,10 +310,13 @@ extension Card {
                     _ = try card.host.administer(card.identifier, change, administration.authentication.request)
                 }
             } catch let error as KeychainError where isAssumed && error.code == .authFailed {
+                // It was refused now, or before: by this card, or by another blank one, which cannot be told from it.
+                left.maySecretsBeFactory = true
                 Warnings.show(
                     kind == .pin
-                        ? "the PIN is not the factory's any more, and stays as it is"
-                        : "the PUK is not the factory's any more, and stays as it is")
+                        ? "the factory's PIN was refused, and the PIN stays as it is (if that was another card, or before a reset, pass --factory-pin and --last-try)"
+                        : "the factory's PUK was refused, and the PUK stays as it is (if that was another card, or before a reset, pass --factory-pin and --last-try)"
+                )
             }
         }
 
@@ -315,8 +329,12 @@ extension Card {
 
         private func managementKeyKeychain(_ person: any Prompter) throws -> KeychainChange? {
             guard let managementKeyKeychain else { return nil }
+            // The lines of a source are the card's secrets, whether or not the keychain is locked.
+            let asker: any Prompter =
+                administration.authentication.pinSource == nil
+                ? person : NoPrompter(alternative: String(localized: "unlock it first, with 'unlock-keychain'"))
             return try KeychainChange(
-                of: NamedKeychain(file: managementKeyKeychain), administration.authentication, person,
+                of: NamedKeychain(file: managementKeyKeychain), administration.authentication, asker,
                 to: "store the management key")
         }
 
@@ -328,12 +346,32 @@ extension Card {
             let cipher = try card.host.managementKey(of: card.identifier, .silent).ciphers.first ?? .tripleDES
             let key = SharedSecret(try RandomBytes.makeSecret(count: cipher.keyLength))
             // A key that the card has, and nobody else, would be lost with the answer of the card.
+            let item = try keep(key, of: card, in: keychain)
+            do throws(KeychainError) {
+                try card.change(.setManagementKey(CardManagementKey(cipher, key, touch: .never, isKeptOnCard: false)))
+            } catch {
+                if SetupPlan.isUnchangeable(error) { try keychain.delete(item) }
+                throw error
+            }
+        }
+
+        /// Puts a key into the keychain, in place of one that an interrupted setup has put there and the card has not got.
+        private func keep(
+            _ key: SharedSecret, of card: AdministeredCard, in keychain: KeychainChange
+        ) throws -> Item {
             let attributes: Attributes = [
                 .service: "PIV management key", .account: .string(card.identifier.rawValue),
-                .label: .string("Management key of \(card.description.name)"),
             ]
-            _ = try keychain.add([.genericPassword(attributes, secret: key.secret.hexadecimal())])
-            try card.change(.setManagementKey(CardManagementKey(cipher, key, touch: .never, isKeptOnCard: false)))
+            let secret = SharedSecret(key.secret.hexadecimal())
+            if let former = try keychain.items(matching: Query(.genericPassword, attributes, limit: .all)).first {
+                return try keychain.update(former, to: [:], secret)
+            }
+            let label: Attributes = [.label: .string("Management key of \(card.description.name)")]
+            let added = try keychain.add([
+                .genericPassword(attributes.merging(label) { $1 }, secret: secret.secret.clone())
+            ])
+            guard let item = added.first else { throw KeychainError(.internal, "an item was not added") }
+            return item
         }
     }
 }

@@ -43,8 +43,10 @@ enum SetupStep {
 
     func sentence(_ name: String) -> LocalizedText {
         switch self {
-        case .change(.pin, _): "Set a new PIN in place of the factory's."
-        case .change(.unblockingKey, _): "Set a new PUK in place of the factory's."
+        case .change(.pin, false): "Set a new PIN in place of the factory's."
+        case .change(.unblockingKey, false): "Set a new PUK in place of the factory's."
+        case .change(.pin, true): "Set a new PIN in place of the factory's, which the card is taken to have."
+        case .change(.unblockingKey, true): "Set a new PUK in place of the factory's, which the card is taken to have."
         case .identify: "Write the card's identifier."
         case .makeKey(let slot, let kind, nil): "Make a key \(kind) in slot \(slot)."
         case .makeKey(let slot, let kind, let weak?):
@@ -64,6 +66,8 @@ struct SetupPlan {
     enum ManagementKey {
         /// - Parameter isTold: whether the card tells it.
         case factory(isTold: Bool)
+        /// The card takes no other one than the factory's.
+        case unchangeable
         /// The card gives it to whoever has the PIN.
         case kept
         /// Its owner has it, or a program of theirs.
@@ -74,6 +78,8 @@ struct SetupPlan {
     var managementKey = ManagementKey.kept
     /// Whether the card may still have the factory's PIN and PUK, which it does not tell.
     var maySecretsBeFactory = false
+    /// Whether requests were made, now or before.
+    var hasRequests = false
 
     /// What is to be known besides the steps.
     var remarks: [LocalizedText] {
@@ -87,6 +93,11 @@ struct SetupPlan {
 
     private static let ownManagementKey: LocalizedText =
         "The card's management key is needed, which is not the factory's."
+
+    /// Whether an error says that the card has no other management key than the factory's.
+    static func isUnchangeable(_ error: KeychainError) -> Bool {
+        [.itemNotFound, .invalidAlgorithm].contains(error.code)
+    }
 
     static let untold: LocalizedText =
         "This card does not tell whether PIN and PUK are still the factory's: if they are, run this with --factory-pin."
