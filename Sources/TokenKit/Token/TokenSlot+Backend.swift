@@ -201,7 +201,11 @@ extension TokenSlot: TokenBackend {
 
     public func erase(at insertion: TokenInsertion) throws(TokenError) {
         defer { renewInsertion(after: insertion) }
-        try perform(at: insertion) { (token, card) throws(TokenError) in try token.erase(&card) }
+        try perform(at: insertion) { (token, card) throws(TokenError) in
+            try token.erase(&card)
+            // The card has another PIN now, which nobody has given.
+            token.pins = token.pins.withoutCard()
+        }
     }
 
     public func attestation(of key: TokenObjectID, at insertion: TokenInsertion) throws(TokenError) -> [[UInt8]] {

@@ -86,6 +86,7 @@ extension Card {
 
         func run() throws {
             let card = try administration.card()
+            try card.requireSlot(slot.name)
             try card.selfSign(
                 slot.name, commonName: commonName, days: days, allowsWeak: weakness.allowWeakKey)
             try card.report("The certificate '\(commonName)' is in slot \(slot.name).", of: slot, output)

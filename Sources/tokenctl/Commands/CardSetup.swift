@@ -74,7 +74,7 @@ extension Card {
             }
         }
 
-        private var name: String { commonName ?? Environment.variable("USER") ?? "PIV card" }
+        private var name: String { commonName ?? Environment.variable("USER") ?? User.effective.name ?? "PIV card" }
         private var isSilent: Bool { output.json }
 
         func run() throws {
@@ -184,7 +184,7 @@ extension Card {
             for place in key.keyPlaces
             where place.use != .retirement && (place.use != .presence || cardAuthentication) {
                 let known = overview.slots.first { $0.name == place.slot }
-                if known == nil { plan.steps.append(try makingKey(in: place.slot, weak: key.weakKeys)) }
+                if known == nil { plan.steps.append(try makingKey(in: place, weak: key.weakKeys)) }
                 guard known?.certificate == nil else { continue }
                 plan.hasRequests = requests != nil
                 if let step = try certifying(place.slot, known?.key) { plan.steps.append(step) }
@@ -218,18 +218,22 @@ extension Card {
         }
 
         /// The step that makes a key, of a kind that is not weak on this card unless that was allowed.
-        private func makingKey(in slot: String, weak: [KeyKind]) throws -> SetupStep {
+        private func makingKey(in place: CardKeyPlace, weak: [KeyKind]) throws -> SetupStep {
+            let slot = place.slot
+            // The key that authenticates the card itself is used without the PIN.
+            let policies =
+                place.use == .presence ? KeyPolicies(touch: policy.policies.touch) : policy.policies
             let wanted = algorithm?.kind ?? .ecP256
             // RSA keys that are weak can be computed by anybody.
             guard weak.contains(wanted), !weakness.allowWeakKey || wanted.isRSA else {
-                return .makeKey(slot, wanted, avoiding: nil)
+                return .makeKey(slot, wanted, policies, avoiding: nil)
             }
             guard algorithm == nil else {
                 throw KeychainError(
                     .invalidAlgorithm, "\(wanted) keys that this card makes are weak, as 'card info' says",
                     remedy: wanted.isRSA ? "leave out --algorithm" : "leave out --algorithm, or pass --allow-weak-key")
             }
-            return .makeKey(slot, .rsa(bits: 2048), avoiding: wanted)
+            return .makeKey(slot, .rsa(bits: 2048), policies, avoiding: wanted)
         }
 
         /// The step that has a key certified; nil where the request for it is there.
@@ -274,10 +278,10 @@ extension Card {
             switch step {
             case .change(let kind, let isAssumed): try change(kind, isAssumed: isAssumed, of: card, &left, answers)
             case .identify: try card.change(.identify)
-            case .makeKey(let slot, let kind, _):
+            case .makeKey(let slot, let kind, let policies, _):
                 try card.makeKey(
                     .generateKey(
-                        slot: slot, kind, policy.policies, replacing: .none, allowsWeak: weakness.allowWeakKey),
+                        slot: slot, kind, policies, replacing: .none, allowsWeak: weakness.allowWeakKey),
                     kind, in: slot, ifInterrupted: "run 'card setup' again to go on")
             case .certify(let slot): try card.selfSign(slot, commonName: name, days: 3650)
             case .request(let slot, let file):

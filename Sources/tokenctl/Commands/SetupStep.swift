@@ -1,6 +1,7 @@
 internal import HostAPI
 internal import KeychainModel
 internal import Localization
+internal import SecureBytes
 internal import SystemCrypto
 
 /// A step of `card setup`.
@@ -9,14 +10,14 @@ enum SetupStep {
     case change(FactorySecret, isAssumed: Bool)
     case identify
     /// - Parameter avoiding: the usual kind, where that is weak on this card.
-    case makeKey(String, KeyKind, avoiding: KeyKind?)
+    case makeKey(String, KeyKind, KeyPolicies, avoiding: KeyKind?)
     case certify(String)
     case request(String, file: String)
     case setManagementKey(keychain: String?)
 
     var slot: String? {
         switch self {
-        case .makeKey(let slot, _, _), .certify(let slot), .request(let slot, _): slot
+        case .makeKey(let slot, _, _, _), .certify(let slot), .request(let slot, _): slot
         default: nil
         }
     }
@@ -48,8 +49,8 @@ enum SetupStep {
         case .change(.pin, true): "Set a new PIN in place of the factory's, which the card is taken to have."
         case .change(.unblockingKey, true): "Set a new PUK in place of the factory's, which the card is taken to have."
         case .identify: "Write the card's identifier."
-        case .makeKey(let slot, let kind, nil): "Make a key \(kind) in slot \(slot)."
-        case .makeKey(let slot, let kind, let weak?):
+        case .makeKey(let slot, let kind, _, nil): "Make a key \(kind) in slot \(slot)."
+        case .makeKey(let slot, let kind, _, let weak?):
             "Make a key \(kind) in slot \(slot), since \(weak) keys of this card are weak ('card info' says why)."
         case .certify(let slot): "Make a certificate for '\(name)' with the key in slot \(slot)."
         case .request(let slot, let file): "Write a request for a certificate with the key in slot \(slot) to \(file)."

@@ -326,6 +326,27 @@ extension Desk {
         try desk.verify("123456")
     }
 
+    @Test func nobodyHasGivenThePINOfACardThatWasReset() throws {
+        let desk = try Desk(IssuedCard(profile: .yubiKey57))
+        let slot = TokenSlot(reader: desk.reader, drivers: [PIVDriver()], keepingPIN: true)
+        try slot.verify(PIN("123456"), lastTry: .keep, at: slot.insertion())
+        #expect(slot.hasSharedPIN)
+        try slot.erase(at: slot.insertion())
+        #expect(!slot.hasSharedPIN)
+    }
+
+    /// Blank cards of a kind have one identifier, and a card that is reset has what it refused as such a card before.
+    @Test func aResetCardIsGivenWhatItRefusedBefore() throws {
+        let memory = VolatileTokenMemory()
+        let blank = try Desk(IssuedCard(profile: .yubiKey43, keys: [:], keyHistory: nil, guid: nil))
+        var program: Desk { blank.anotherProgram(rejectedPINs: memory) }
+        #expect(throws: TokenError(.pinIncorrect, "")) { try program.unblock("55555555", newPIN: "111222") }
+        #expect(throws: TokenError(.pinKnownIncorrect, "")) { try program.unblock("55555555", newPIN: "111222") }
+        let eraser = program
+        try eraser.slot.erase(at: eraser.slot.insertion())
+        #expect(throws: TokenError(.pinIncorrect, "")) { try program.unblock("55555555", newPIN: "111222") }
+    }
+
     // MARK: Faults
 
     /// Wherever a card is taken out, a later attempt finishes, and no certificate stands beside a key that it does not certify.
