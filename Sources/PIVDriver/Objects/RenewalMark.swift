@@ -7,7 +7,7 @@ internal import TokenKit
 ///     C0: key reference of the place · common name in UTF-8
 ///
 /// The object of a key that has no certificate yet has an empty field `70`, which means no certificate. Other programs ignore the mark.
-struct RenewalMark: Hashable {
+package struct RenewalMark: Hashable {
     private static let tag: TLVTag = 0xC0
 
     /// The place of the key that is renewed.
@@ -21,7 +21,7 @@ struct RenewalMark: Hashable {
     }
 
     /// The mark in the content of a certificate's object; nil for none.
-    init?(content: [UInt8]) {
+    package init?(content: [UInt8]) {
         var reader = TLVReader(content)
         guard let value = (try? reader.fields())?[Self.tag], let reference = value.first,
             let slot = PIVSlot(rawValue: reference), let name = String(validating: value.dropFirst(), as: UTF8.self)

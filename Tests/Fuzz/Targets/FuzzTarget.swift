@@ -51,7 +51,11 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .keyHistory: read(input, .keyHistory) { _ = (try? KeyHistory(parsing: $0))?.slots }
         case .printedInformation: read(input, .printedInformation) { _ = try? PrintedInformation(parsing: $0) }
         case .securityObject: read(input, .securityObject) { _ = try? SecurityObject(parsing: $0) }
-        case .certificateObject: read(input, .authenticationCertificate) { _ = try? CertificateObject.parse($0) }
+        case .certificateObject:
+            read(input, .authenticationCertificate) { content in
+                _ = try? CertificateObject.parse(content)
+                _ = RenewalMark(content: content)
+            }
         case .gzip: try unpack(input)
         case .certificate: _ = (try? Certificate(der: input))?.spki
         case .authenticationResponse: _ = try? AuthenticationResponse.parse(Secret(copying: input.span))
