@@ -29,7 +29,7 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
         "is a directory", "invalid argument", "too many open files in system", "too many open files",
         "inappropriate ioctl for device", "text file busy", "file too large", "no space left on device",
         "illegal seek", "read-only file system", "too many links", "broken pipe", "resource deadlock avoided",
-        "file name too long", "no locks available", "function not implemented", "directory not empty",
+        "file name too long", "no locks available", "directory not empty",
         "too many levels of symbolic links", "value too large for defined data type", "operation not supported",
         "protocol not supported", "address already in use", "connection reset by peer", "connection timed out",
         "connection refused", "disk quota exceeded", "stale file handle", "operation canceled",

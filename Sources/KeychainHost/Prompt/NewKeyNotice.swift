@@ -1,4 +1,5 @@
 internal import HostAPI
+internal import Localization
 internal import Platform
 internal import SystemCrypto
 
@@ -16,10 +17,10 @@ struct NewKeyNotice: Sendable {
     ///   - card: its label or its reader.
     ///   - prompter: shows the message to the person.
     init(_ kind: KeyKind, in slot: String, of card: String, _ prompter: any Prompter) {
-        let message =
-            "'\(card)' makes a key (\(kind)) in slot \(slot), which can take minutes. It goes on where this program is ended: "
-            + "'tokenctl card info' tells then whether the slot has the new key. Where the card is taken out, the slot has none."
-        number = DelayedActions.shared.begin(after: NewKeyNotice.usualTime) { prompter.show(message) }
+        let message: LocalizedText =
+            "'\(card)' makes a key (\(kind)) in slot \(slot), which can take minutes. It goes on where this program is ended: 'tokenctl card info' tells then whether the slot has the new key. Where the card is taken out, the slot has none."
+        let text = String(localized: message)
+        number = DelayedActions.shared.begin(after: NewKeyNotice.usualTime) { prompter.show(text) }
     }
 
     /// Ends the wait: the card has answered.

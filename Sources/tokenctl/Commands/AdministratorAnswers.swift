@@ -21,8 +21,6 @@ final class AdministratorAnswers: Prompter {
     private let asksForManagementKey: Bool
     let alternative: String
     private let state = Mutex(State())
-    /// The work that questions and notices pause.
-    let work = LongWork()
 
     /// - Parameters:
     ///   - asksForManagementKey: whether the person is asked for the management key. A source of PINs has none.
@@ -113,8 +111,6 @@ final class AdministratorAnswers: Prompter {
     private func askForOwn(_ request: PromptRequest) throws(KeychainError) -> Secret {
         var request = request
         for _ in 0..<PromptRequest.mostQuestions {
-            work.pause()
-            defer { work.resume() }
             let answer = try person.ask(request)
             guard let secret = FactorySecret(request.purpose), answer.equals(secret.secret) else { return answer }
             request = PromptRequest(
@@ -137,29 +133,9 @@ final class AdministratorAnswers: Prompter {
         }
     }
 
-    func confirm(_ question: String) throws(KeychainError) -> Bool {
-        work.pause()
-        defer { work.resume() }
-        return try person.confirm(question)
-    }
-
-    func tell(_ message: String) {
-        work.pause()
-        person.tell(message)
-        work.resume()
-    }
-
-    func show(_ message: String) -> (@Sendable () -> Void)? {
-        work.pause()
-        guard let end = person.show(message) else {
-            work.resume()
-            return nil
-        }
-        return { [work] in
-            end()
-            work.resume()
-        }
-    }
+    func confirm(_ question: String) throws(KeychainError) -> Bool { try person.confirm(question) }
+    func tell(_ message: String) { person.tell(message) }
+    func show(_ message: String) -> (@Sendable () -> Void)? { person.show(message) }
 }
 
 /// The PIN or the unblocking key of a card.

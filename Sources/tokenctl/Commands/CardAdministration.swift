@@ -107,20 +107,6 @@ struct AdministeredCard {
         try host.administer(identifier, change, by: authority, context)
     }
 
-    /// Has the card make a key, which may take minutes.
-    ///
-    /// - Parameter advice: what is to be done after an interruption.
-    /// - Returns: its public half.
-    @discardableResult
-    func makeKey(
-        _ change: CardChange, _ kind: KeyKind, in slot: String, ifInterrupted advice: LocalizedText
-    ) throws -> PublicKey {
-        try answers.work.perform(
-            "the card makes a key \(kind) in slot \(slot)",
-            leaving: "the card goes on with the key in slot \(slot), and cannot be stopped; \(advice)"
-        ) { try newKey(change) }
-    }
-
     /// Makes a key or imports one.
     ///
     /// - Returns: its public half.

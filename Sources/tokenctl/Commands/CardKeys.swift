@@ -28,14 +28,10 @@ extension Card {
         func run() throws {
             try Output(path: destination.path).check()
             let card = try administration.card()
-            let key = try card.makeKey(
+            let key = try card.newKey(
                 .generateKey(
                     slot: slot.name, algorithm.kind, key.policies, replacing: key.replacement.replacing,
-                    allowsWeak: weakness.allowWeakKey),
-                algorithm.kind, in: slot.name,
-                ifInterrupted:
-                    "'card info' shows what the slot has then"
-            )
+                    allowsWeak: weakness.allowWeakKey))
             try destination.write(
                 Array(PEM.encode(key.spki, label: "PUBLIC KEY").utf8), as: .text("publicKey", orElse: "data"),
                 ["slot": slot.name, "token": card.identifier.rawValue])

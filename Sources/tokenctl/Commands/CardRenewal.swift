@@ -56,14 +56,11 @@ struct CardRenewal {
         let renewal = KeyRenewal(of: slot, for: old.name)
         try card.checkPIN(for: old.key.pinPolicy)
         let kind = try kind ?? PublicKey(spki: old.key.publicKey).kind
-        try card.makeKey(
-            .renewKey(renewal, in: place, kind, policies(after: old.key), replacing: .none, allowsWeak: allowsWeak),
-            kind, in: place, ifInterrupted: advice)
+        try card.change(
+            .renewKey(renewal, in: place, kind, policies(after: old.key), replacing: .none, allowsWeak: allowsWeak))
         try certify(.never, place, renewal)
         return try exchange(place)
     }
-
-    private var advice: LocalizedText { "run 'card renew \(slot)' again to finish the renewal" }
 
     private func certify(_ policy: PINPolicy, _ place: String, _ renewal: KeyRenewal) throws {
         try card.checkPIN(for: policy)
@@ -152,10 +149,9 @@ struct CardRenewal {
         try card.checkPIN(for: use == .presence ? .never : old?.pinPolicy ?? .once)
         // The card may be known by the certificate that goes.
         let card = try card.identified()
-        try card.makeKey(
+        try card.change(
             .renewKey(
-                renewal, in: slot, kind, policies(after: old), replacing: replacing, allowsWeak: allowsWeak),
-            kind, in: slot, ifInterrupted: advice)
+                renewal, in: slot, kind, policies(after: old), replacing: replacing, allowsWeak: allowsWeak))
         try card.selfSign(slot, for: use, commonName: renewal.name, days: days, allowsWeak: allowsWeak)
     }
 

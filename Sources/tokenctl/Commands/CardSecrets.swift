@@ -165,20 +165,16 @@ extension Card {
                     "nothing was deleted",
                     "the card in '\(card.location)' is '\(card.name)', and not '\(DisplayText.line(label))'")
             }
-            try LongWork().perform("the card is emptied", leaving: Reset.consequence) {
-                do throws(KeychainError) { try session.host.erase(card.identifier, .silent) } catch {
-                    if error.code == .deviceReset { Warnings.show(Reset.consequence) }
-                    throw error
+            do throws(KeychainError) { try session.host.erase(card.identifier, .silent) } catch {
+                if error.code == .deviceReset {
+                    Warnings.show("PIN and PUK may be blocked by now; run 'card reset' again to finish")
                 }
+                throw error
             }
             guard !output.json else { return try Listing.showJSON(["reader": card.location]) }
             StandardOutput.line(
                 localized: "The card is empty. Its PIN is 123456, its PUK 12345678: 'card setup' makes it ready.")
         }
-
-        /// What an interruption leaves.
-        private static let consequence: LocalizedText =
-            "PIN and PUK may be blocked by now; run 'card reset' again to finish"
 
         /// The label that a person types to agree, which no key pressed by mistake is.
         private func typedLabel(of card: KeychainDescription, _ session: CommandKeychains) throws -> String {

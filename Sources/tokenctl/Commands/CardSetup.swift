@@ -279,10 +279,9 @@ extension Card {
             case .change(let kind, let isAssumed): try change(kind, isAssumed: isAssumed, of: card, &left, answers)
             case .identify: try card.change(.identify)
             case .makeKey(let slot, let kind, let policies, _):
-                try card.makeKey(
+                try card.change(
                     .generateKey(
-                        slot: slot, kind, policies, replacing: .none, allowsWeak: weakness.allowWeakKey),
-                    kind, in: slot, ifInterrupted: "run 'card setup' again to go on")
+                        slot: slot, kind, policies, replacing: .none, allowsWeak: weakness.allowWeakKey))
             case .certify(let slot): try card.selfSign(slot, commonName: name, days: 3650)
             case .request(let slot, let file):
                 let key = try card.key(in: slot)

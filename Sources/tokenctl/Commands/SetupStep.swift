@@ -82,7 +82,7 @@ struct SetupPlan {
     /// Whether requests were made, now or before.
     var hasRequests = false
 
-    /// What is to be known besides the steps.
+    /// The sentences after the steps: about secrets that are needed, or not known.
     var remarks: [LocalizedText] {
         var remarks: [LocalizedText] = []
         if case .own = managementKey, steps.contains(where: \.needsManagementKey) {

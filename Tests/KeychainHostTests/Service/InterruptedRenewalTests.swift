@@ -78,60 +78,22 @@ import TokenKit
 
 /// A card with a key, in a reader that a session's host uses.
 private final class RenewalStage {
-    let card: VirtualCard
-    let reader: VirtualReader
+    private let served: ServedCard
     private let slot: CardKeyReference
     private let former: CardContents
-    private let user: TestUser
-    private let environment: [String: String]
-    private let end: FileHandle
+
+    var card: VirtualCard { served.card }
+    var reader: VirtualReader { served.reader }
 
     init(_ card: VirtualCard, _ slot: CardKeyReference) throws {
-        (self.card, self.slot, former) = (card, slot, card.contents)
-        let reader = VirtualReader(name: "Desk Reader", card: card)
-        self.reader = reader
-        let user = try TestUser()
-        self.user = user
-        let runtime = user.folder.path("run")
-        try FileManager.default.createDirectory(
-            atPath: runtime, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        let home = user.directories.home
-        environment = [
-            "HOME": home, "XDG_CONFIG_HOME": home + "/.config", "XDG_DATA_HOME": home + "/.local/share",
-            "XDG_CACHE_HOME": home + "/.cache", "XDG_RUNTIME_DIR": runtime, "TOKENKIT_MODULES": "",
-            "PCSCLITE_CSOCK_NAME": "/nonexistent", "PINENTRY_PROGRAM": "/bin/false", "TOKENKIT_HOST": "session",
-        ]
-        let ends = try ChildProcess.pipe()
-        end = ends.write
-        let host = SharedHost(
-            listener: try HostSocket.listen(in: runtime),
-            environment: HostEnvironment(environment.map { Array("\($0)=\($1)".utf8) }),
-            ClientMaker(module: { _, _, _ in Cryptoki(Self.host(of: user, reader)) }) { _, _ in
-                Self.host(of: user, reader)
-            })
-        BlockingThread.start {
-            host.serve(end: ends.read.fileDescriptor)
-            try? ends.read.close()
-        }
-    }
-
-    deinit {
-        try? end.close()
-    }
-
-    /// The state of a program that uses the host: no more than the files of the user are left of it for the next one.
-    private static func host(of user: TestUser, _ reader: VirtualReader) -> KeychainHost.Host {
-        let process = ProcessKeychains(
-            user.preferences,
-            drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)] },
-            readers: { [reader] })
-        return KeychainHost.Host(process, accessGroups: .all, prompter: NoPrompter())
+        (self.slot, former) = (slot, card.contents)
+        served = try ServedCard(card)
     }
 
     private var name: String { String(slot.rawValue, radix: 16, uppercase: true) }
 
     private func run(_ arguments: [String], pin: String = "123456") throws -> ProgramResult {
-        var environment = environment
+        var environment = served.environment
         (environment["PIN"], environment["KEY"]) = (pin, "010203040506070801020304050607080102030405060708")
         let sources = ["--pin-source", "env:PIN", "--management-key-source", "env:KEY"]
         return try Program.run([Program.command, "card"] + arguments + sources, environment: environment)

@@ -68,63 +68,24 @@ import TokenKit
 
 /// A card as its maker delivers it, in a reader that a session's host uses.
 private final class SetupStage {
-    let card: VirtualCard
-    let reader: VirtualReader
-    private let user: TestUser
-    private let environment: [String: String]
+    private let served: ServedCard
     private let source: String
-    private let end: FileHandle
+
+    var card: VirtualCard { served.card }
+    var reader: VirtualReader { served.reader }
 
     static let (pin, unblockingKey) = ("111222", "11122233")
 
     init(_ profile: CardProfile) throws {
-        card = try VirtualCard(profile: profile)
-        let reader = VirtualReader(name: "Desk Reader", card: card)
-        self.reader = reader
-        let user = try TestUser()
-        self.user = user
-        let runtime = user.folder.path("run")
-        try FileManager.default.createDirectory(
-            atPath: runtime, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        source = try user.folder.write("new", "\(Self.pin)\n\(Self.unblockingKey)\n")
+        served = try ServedCard(VirtualCard(profile: profile))
+        source = try served.user.folder.write("new", "\(Self.pin)\n\(Self.unblockingKey)\n")
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: source)
-        let home = user.directories.home
-        environment = [
-            "HOME": home, "XDG_CONFIG_HOME": home + "/.config", "XDG_DATA_HOME": home + "/.local/share",
-            "XDG_CACHE_HOME": home + "/.cache", "XDG_RUNTIME_DIR": runtime, "TOKENKIT_MODULES": "",
-            "PCSCLITE_CSOCK_NAME": "/nonexistent", "PINENTRY_PROGRAM": "/bin/false", "TOKENKIT_HOST": "session",
-        ]
-        let ends = try ChildProcess.pipe()
-        end = ends.write
-        let host = SharedHost(
-            listener: try HostSocket.listen(in: runtime),
-            environment: HostEnvironment(environment.map { Array("\($0)=\($1)".utf8) }),
-            ClientMaker(module: { _, _, _ in Cryptoki(Self.host(of: user, reader)) }) { _, _ in
-                Self.host(of: user, reader)
-            })
-        BlockingThread.start {
-            host.serve(end: ends.read.fileDescriptor)
-            try? ends.read.close()
-        }
-    }
-
-    deinit {
-        try? end.close()
-    }
-
-    /// The state of a program that uses the host: no more than the files of the user are left of it for the next one.
-    private static func host(of user: TestUser, _ reader: VirtualReader) -> KeychainHost.Host {
-        let process = ProcessKeychains(
-            user.preferences,
-            drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)] },
-            readers: { [reader] })
-        return KeychainHost.Host(process, accessGroups: .all, prompter: NoPrompter())
     }
 
     func setUp() throws -> ProgramResult {
         try Program.run(
             [Program.command, "card", "setup", "-c", "Jo", "--yes", "--pin-source", "file:\(source)"],
-            environment: environment)
+            environment: served.environment)
     }
 
     /// Checks that a run has said in one sentence what stopped it, and before that, where something is done, how it is gone on with.
