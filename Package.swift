@@ -25,6 +25,9 @@ let test: [SwiftSetting] = [
 /// and a third of the memory that loading it takes. glibc 2.36 and later can load that.
 let packed = ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"]
 
+/// How programs are linked: they need not name their symbols to libraries, which the loader would search for each of the libraries' own.
+let program = packed + ["-Xlinker", "--no-export-dynamic"]
+
 /// What makes a library that any program can load: nothing but its own symbols outside, and no unloading, since a program may keep its
 /// texts and references, and another thread may be amid a call.
 func loadable(_ exports: String, name: String) -> [String] {
@@ -219,7 +222,7 @@ let package = Package(
                 "PKCS11Driver", "Platform", "Prompters", "SSHAgent", "Settings", "StandardDrivers", "TokenKit", "Wire",
             ],
             exclude: ["systemd"],
-            swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
+            swiftSettings: strict, linkerSettings: [.unsafeFlags(program)]),
         .executableTarget(
             name: "tokenctl",
             dependencies: [
@@ -228,7 +231,7 @@ let package = Package(
                 "SSHAgent", "Settings",
                 argumentParser,
             ],
-            swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
+            swiftSettings: strict, linkerSettings: [.unsafeFlags(program)]),
 
         .target(
             name: "TestSupport",

@@ -1,17 +1,20 @@
 internal import ArgumentParser
 
-/// The root of one command alone. The parser makes a tree of all commands below its root, and then looks for its own option for completions: a third of
-/// the time that a start would take.
+/// One command alone, as the parser's root. The parser reads the options of a command below its root once more than those of the root, and makes a tree
+/// of all commands: a third of the time that a start would take.
 private struct LoneCommand<Command: ParsableCommand>: ParsableCommand {
+    @OptionGroup var command: Command
+
     static var configuration: CommandConfiguration {
-        // Only a root without a command above it has the option for completions.
-        CommandConfiguration(commandName: "tokenctl", _superCommandName: "", subcommands: [Command.self])
+        // Only a root without a command above it has the option for completions, which costs time too.
+        CommandConfiguration(commandName: "tokenctl", _superCommandName: "")
     }
 }
 
 extension ParsableCommand {
-    fileprivate static func parseAlone(_ arguments: [String]) throws -> any ParsableCommand {
-        try LoneCommand<Self>.parseAsRoot(arguments)
+    /// The command of the arguments after its name; nil for a mistake or a request for help.
+    fileprivate static func parsedAlone(_ arguments: [String]) -> (any ParsableCommand)? {
+        (try? LoneCommand<Self>.parseAsRoot(arguments) as? LoneCommand<Self>)?.command
     }
 }
 
@@ -20,15 +23,13 @@ extension Tokenctl {
     ///
     /// - Throws: what the parser says of a mistake, or answers to a request for help.
     static func command(in arguments: [String]) throws -> any ParsableCommand {
-        if arguments.allSatisfy({ !requestsForHelp.contains($0) }), let name = arguments.first,
-            let command = CommandName.subcommand(name, of: self),
-            let parsed = try? command.parseAlone(arguments)
-        {
-            return parsed
+        var (command, rest): (any ParsableCommand.Type, _) = (Tokenctl.self, arguments[...])
+        while let name = rest.first, let next = CommandName.subcommand(name, of: command) {
+            command = next
+            rest.removeFirst()
         }
+        if command.configuration.subcommands.isEmpty, let parsed = command.parsedAlone(Array(rest)) { return parsed }
+        // What the parser says of a mistake, or answers to a request for help, names the command with those above it.
         return try parseAsRoot(arguments)
     }
-
-    /// Arguments that ask the parser for help or completions. Its answer names the command with those above it, and needs the whole tree.
-    private static let requestsForHelp = ["help", "--help", "-h", "--help-hidden", "--generate-completion-script"]
 }
