@@ -97,11 +97,13 @@ let package = Package(
             name: "PIVDriver", dependencies: ["Localization", "SecureBytes", "TokenKit", "SystemCrypto", "CZlib"],
             swiftSettings: strict),
         .target(name: "PKCS11Mechanisms", dependencies: ["CCryptoki", "SystemCrypto"], swiftSettings: strict),
+        // The modules of other makers, as p11-kit is configured: for the driver that loads them, and the command that names them.
+        .target(name: "ModuleConfiguration", dependencies: ["CryptokiNames", "Platform"], swiftSettings: strict),
         .target(
             name: "PKCS11Driver",
             dependencies: [
                 "SecureBytes", "TokenKit", "SystemCrypto", "CCryptoki", "CLinux", "CP11Kit", "CryptokiNames",
-                "PKCS11Mechanisms", "Platform",
+                "ModuleConfiguration", "PKCS11Mechanisms", "Platform",
             ],
             swiftSettings: strict),
         .target(
@@ -218,7 +220,7 @@ let package = Package(
             name: "tokenkitd",
             dependencies: [
                 "CCryptoki", "HostAPI", "HostServer", "KeychainHost", "KeychainModel", "Localization", "LoginSessions",
-                "PKCS11Bridge",
+                "ModuleConfiguration", "PKCS11Bridge",
                 "PKCS11Driver", "Platform", "Prompters", "SSHAgent", "Settings", "StandardDrivers", "TokenKit", "Wire",
             ],
             exclude: ["systemd"],
@@ -226,8 +228,10 @@ let package = Package(
         .executableTarget(
             name: "tokenctl",
             dependencies: [
-                "SecureBytes", "TokenKit", "SystemCrypto", "PKCS11Driver", "VirtualCard", "HostAPI", "CryptokiNames",
-                "HostConnection", "ItemDictionaries", "KeychainModel", "Localization", "Platform", "Prompters",
+                "SecureBytes", "TokenKit", "SystemCrypto", "VirtualCard", "HostAPI", "CryptokiNames",
+                "HostConnection", "ItemDictionaries", "KeychainModel", "Localization", "ModuleConfiguration",
+                "Platform",
+                "Prompters",
                 "SSHAgent", "Settings",
                 argumentParser,
             ],
@@ -248,7 +252,8 @@ let package = Package(
         .testTarget(
             name: "SSHAgentTests",
             dependencies: [
-                "HostAPI", "KeychainHost", "KeychainModel", "PKCS11Driver", "Platform", "SecureBytes", "SSHAgent",
+                "HostAPI", "KeychainHost", "KeychainModel", "ModuleConfiguration", "PKCS11Driver", "Platform",
+                "SecureBytes", "SSHAgent",
                 "SystemCrypto", "TestSupport", "TokenKit",
             ], swiftSettings: test),
         .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: test),
@@ -273,7 +278,7 @@ let package = Package(
             name: "PKCS11DriverTests",
             dependencies: [
                 "SecureBytes", "PKCS11Driver", "HostAPI", "KeychainHost", "KeychainModel", "Localization",
-                "SystemCrypto", "CCryptoki",
+                "ModuleConfiguration", "SystemCrypto", "CCryptoki",
                 "CryptokiNames", "Platform", "TestSupport", "tokenkitd", "TokenKit",
             ],
             swiftSettings: test),

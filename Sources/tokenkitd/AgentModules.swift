@@ -1,5 +1,6 @@
 internal import HostAPI
 internal import KeychainHost
+internal import ModuleConfiguration
 internal import PKCS11Driver
 internal import Platform
 internal import SSHAgent

@@ -3,6 +3,7 @@ internal import HostServer
 internal import KeychainHost
 internal import KeychainModel
 internal import Localization
+internal import ModuleConfiguration
 internal import PKCS11Driver
 internal import Platform
 internal import StandardDrivers

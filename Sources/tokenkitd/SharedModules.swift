@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KeychainHost
+internal import ModuleConfiguration
 internal import PKCS11Driver
 internal import Platform
 internal import Synchronization

@@ -1,4 +1,5 @@
 import Foundation
+import ModuleConfiguration
 import PKCS11Driver
 import SystemCrypto
 import TestSupport

@@ -1,6 +1,7 @@
 import HostAPI
 import KeychainHost
 import KeychainModel
+import ModuleConfiguration
 import PKCS11Driver
 import Platform
 import SecureBytes

@@ -1,5 +1,6 @@
 internal import CCryptoki
 internal import CryptokiNames
+internal import ModuleConfiguration
 internal import Platform
 internal import SecureBytes
 internal import Synchronization

@@ -1,5 +1,6 @@
-internal import CryptokiNames
 internal import CCryptoki
+internal import CryptokiNames
+internal import ModuleConfiguration
 internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit

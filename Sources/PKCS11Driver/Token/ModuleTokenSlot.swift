@@ -1,4 +1,5 @@
 internal import CryptokiNames
+internal import ModuleConfiguration
 internal import Platform
 internal import SecureBytes
 internal import Synchronization

@@ -1,3 +1,4 @@
+public import ModuleConfiguration
 internal import Synchronization
 public import TokenKit
 

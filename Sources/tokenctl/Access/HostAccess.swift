@@ -4,7 +4,6 @@ internal import HostAPI
 internal import HostConnection
 internal import KeychainModel
 internal import Localization
-internal import PKCS11Driver
 internal import Platform
 internal import Prompters
 internal import TokenKit

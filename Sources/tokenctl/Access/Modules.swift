@@ -1,6 +1,6 @@
 internal import CryptokiNames
 internal import Localization
-internal import PKCS11Driver
+internal import ModuleConfiguration
 import Platform
 internal import Synchronization
 

@@ -1,10 +1,11 @@
 import Foundation
 import KeychainHost
+import PKCS11Driver
 import TestSupport
 import Testing
 import TokenKit
 
-@testable import PKCS11Driver
+@testable import ModuleConfiguration
 
 @Suite struct P11KitConfigurationTests {
     private let folder: TemporaryFolder

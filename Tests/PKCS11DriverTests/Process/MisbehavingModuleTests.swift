@@ -1,6 +1,7 @@
 import Foundation
 import KeychainHost
 import KeychainModel
+import ModuleConfiguration
 import PKCS11Driver
 import SystemCrypto
 import TestSupport

@@ -1,5 +1,6 @@
 import HostAPI
 import Localization
+import ModuleConfiguration
 import PKCS11Driver
 import Platform
 import SecureBytes

@@ -1,4 +1,5 @@
 import CryptokiNames
+import ModuleConfiguration
 import PKCS11Driver
 import SecureBytes
 import Testing

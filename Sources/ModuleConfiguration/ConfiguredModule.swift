@@ -1,6 +1,5 @@
-internal import CryptokiNames
+package import CryptokiNames
 internal import Platform
-internal import TokenKit
 
 /// A module in use: its name and its file.
 public struct ConfiguredModule: Hashable, Sendable {
@@ -22,13 +21,13 @@ public struct ConfiguredModule: Hashable, Sendable {
     }
 
     /// The module's name for a worker: a path, which has a slash in it, or a name, which has none.
-    var place: String { path ?? name }
+    package var place: String { path ?? name }
 
     /// A command of another program that uses the module.
-    var test: String { "p11tool \(path.map { "--provider \($0) " } ?? "")--list-tokens" }
+    package var test: String { "p11tool \(path.map { "--provider \($0) " } ?? "")--list-tokens" }
 
     /// Whether the module's tokens are only cards in PC/SC readers, as with OpenSC's modules and Yubico's.
-    var readsCardsAlone: Bool {
+    package var readsCardsAlone: Bool {
         ["opensc-pkcs11.so", "onepin-opensc-pkcs11.so", "libykcs11.so"].contains { file.hasPrefix($0) }
     }
 
@@ -77,5 +76,12 @@ extension [ConfiguredModule] {
             }
         }
         return (modules, others)
+    }
+}
+
+extension PKCS11URI {
+    /// Whether a module is the one that the URI names, or one of those in the folder that it names. RFC 7512 §2.3.
+    package func matches(_ module: ConfiguredModule) -> Bool {
+        moduleName.map(module.isNamed) ?? true && modulePath.map(module.isAt) ?? true
     }
 }

@@ -1,5 +1,4 @@
 internal import Glibc
-internal import TokenKit
 
 /// The modules that p11-kit has configured for this program. pkcs11.conf(5)
 ///

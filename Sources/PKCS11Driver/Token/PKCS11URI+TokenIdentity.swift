@@ -1,13 +1,6 @@
 package import CryptokiNames
 package import TokenKit
 
-extension PKCS11URI {
-    /// Whether a module is the one that the URI names, or one of those in the folder that it names. RFC 7512 §2.3.
-    package func matches(_ module: ConfiguredModule) -> Bool {
-        moduleName.map(module.isNamed) ?? true && modulePath.map(module.isAt) ?? true
-    }
-}
-
 extension PKCS11URI.Token {
     /// A card's attributes as this package's module shows them. Another module's token has its own attributes, since its id is
     /// its URI.
