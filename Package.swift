@@ -230,10 +230,7 @@ let package = Package(
             dependencies: [
                 "SecureBytes", "TokenKit", "SystemCrypto", "VirtualCard", "HostAPI", "CryptokiNames",
                 "HostConnection", "ItemDictionaries", "KeychainModel", "Localization", "ModuleConfiguration",
-                "Platform",
-                "Prompters",
-                "SSHAgent", "Settings",
-                argumentParser,
+                "Platform", "Prompters", "SSHAgent", "Settings", argumentParser,
             ],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(program)]),
 
@@ -363,10 +360,7 @@ let package = Package(
             name: "TokenctlTests",
             dependencies: [
                 "SecureBytes", "TokenKit", "tokenctl", "HostAPI", "ItemDictionaries", "KeychainHost", "KeychainModel",
-                "Localization",
-                "MinimalExample",
-                "SystemCrypto",
-                "TestSupport", argumentParser,
+                "Localization", "MinimalExample", "SystemCrypto", "TestSupport", argumentParser,
             ],
             exclude: ["Scripts"], swiftSettings: test),
         .testTarget(

@@ -16,11 +16,12 @@ package struct PreferencesText: SettingsText, Sendable {
         case loginKeychain = "login-keychain"
         case pinTimeout = "pin-timeout"
         case pinProof = "pin-proof"
+        case passwordCost = "password-cost"
 
         fileprivate var isPath: Bool {
             switch self {
             case .keychain, .defaultKeychain, .loginKeychain: true
-            case .pinTimeout, .pinProof: false
+            case .pinTimeout, .pinProof, .passwordCost: false
             }
         }
 
@@ -33,6 +34,8 @@ package struct PreferencesText: SettingsText, Sendable {
                 UInt32(value).map { $0 > 0 } == true ? nil : "has a time that is not a number of seconds"
             case .pinProof:
                 value == "on" || value == "off" ? nil : "is neither on nor off"
+            case .passwordCost:
+                ScryptCost(mebibytes: value) == nil ? "has a cost that is none of \(ScryptCost.choices)" : nil
             }
         }
     }
@@ -178,6 +181,7 @@ package struct PreferencesText: SettingsText, Sendable {
         #   login-keychain = PATH    is the default where no other is set
         #   pin-timeout = SECONDS    for which a card's PIN counts in the program it was given to
         #   pin-proof = on           cards show that they hold their key before they are given a PIN
+        #   password-cost = MEBIBYTES  of memory that each guess at a new keychain's password takes, 128 by default
         #
         # A path begins with / or ~/. Without settings searches visit every keychain in the folder for them, login first,
         # and login gets new items. keychains.conf(5) explains all of them.

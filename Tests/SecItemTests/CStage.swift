@@ -15,6 +15,7 @@ struct CStage {
 
     init() throws {
         folder = try TemporaryFolder()
+        try PasswordCost.lower(in: folder.path)
         // Programs ask for the library by its version, which the file has only once it is installed.
         let library = Program.products + "/libtokenkit-keychain.so"
         for name in ["libtokenkit-keychain.so", "libtokenkit-keychain.so.1"] {

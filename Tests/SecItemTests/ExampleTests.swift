@@ -22,6 +22,7 @@ import Testing
         for name in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
             environment[name] = folder.path
         }
+        try PasswordCost.lower(in: folder.path)
         let created = try Program.run([Program.command, "create-keychain"], environment: environment)
         try #require(created.status == 0, "\(created)")
         let result = try Program.run([Program.products + "/SecItemExample"], environment: environment)

@@ -19,6 +19,7 @@ final class Home {
         for name in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
             setenv(name, folder.path, 1)
         }
+        try PasswordCost.lower(in: folder.path)
         setenv("PCSCLITE_CSOCK_NAME", folder.path("none"), 1)
         setenv("TOKENKIT_MODULES", modules, 1)
         var keychain: SecKeychain?

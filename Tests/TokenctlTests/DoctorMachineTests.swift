@@ -71,7 +71,7 @@ import Testing
                 String($0.prefix { $0 != "|" && $0 != "(" }.reversed().drop(while: \.isWhitespace).reversed())
             } == [
                 "missing: line 1 of /etc/tokenkit/keychains.conf sets 'keychian', which is none of keychain, default-keychain, "
-                    + "login-keychain, pin-timeout, pin-proof, so that no line counts",
+                    + "login-keychain, pin-timeout, pin-proof, password-cost, so that no line counts",
                 "missing: line 2 of /etc/tokenkit/keychains.conf has a time that is not a number of seconds, so that no line counts",
                 "missing: line 3 of /etc/tokenkit/keychains.conf has a control character, so that no line counts",
                 "missing: line 2 of /etc/tokenkit/access.conf is no rule, so that no line counts",

@@ -39,13 +39,13 @@ extension KeychainPreferences {
     ///
     /// - Parameters:
     ///   - name: as ``Directories/path(ofKeychain:)`` takes it.
-    ///   - cost: the cost of one guess at the password.
+    ///   - cost: the cost of one guess at the password; nil for that of the settings.
     /// - Throws: as ``LocalKeychain/create(at:password:cost:)``, and `errSecParam` for a name with control characters.
     public func create(
-        _ name: String, password: borrowing Secret, cost: ScryptCost = .standard
+        _ name: String, password: borrowing Secret, cost: ScryptCost? = nil
     ) throws(KeychainError) -> LocalKeychain {
         let keychain = try LocalKeychain.create(
-            at: newPath(name), password: password, cost: cost)
+            at: newPath(name), password: password, cost: cost ?? passwordCost)
         return try enlisted(keychain)
     }
 

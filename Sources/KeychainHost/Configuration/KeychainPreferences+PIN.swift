@@ -15,7 +15,7 @@ extension KeychainPreferences {
     private func pinTimeout(in text: PreferencesText?) -> UInt32? { text?[.pinTimeout]?.first.flatMap { UInt32($0) } }
 
     /// The value that counts of the user's and the system's.
-    private func effective<Value>(
+    func effective<Value>(
         _ setting: PreferencesText.Setting, _ own: Value?, _ shared: Value?, of system: PreferencesText?,
         stricter: (Value, Value) -> Value
     ) -> Value? {

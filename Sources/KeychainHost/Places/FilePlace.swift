@@ -7,6 +7,7 @@ internal import Synchronization
 /// A keychain in a file as the place of a token: its password is the PIN.
 final class FilePlace: HostedPlace {
     private let path: String
+    private let passwordCost: @Sendable () -> ScryptCost
     private let state: Mutex<State>
     /// Serialises questions for the password. Only threads that would ask too wait here.
     private let questionGate = Mutex(())
@@ -22,8 +23,10 @@ final class FilePlace: HostedPlace {
         var login: Int?
     }
 
-    init(_ keychain: LocalKeychain) {
+    /// - Parameter passwordCost: the cost of one guess at a password that is set now.
+    init(_ keychain: LocalKeychain, passwordCost: @escaping @Sendable () -> ScryptCost) {
         path = keychain.path
+        self.passwordCost = passwordCost
         state = Mutex(State(keychain: keychain))
     }
 
@@ -218,6 +221,6 @@ final class FilePlace: HostedPlace {
         guard new.count <= FilePlace.passwordLengths.upperBound else {
             throw KeychainError(.param, "the new password is too long", failure: .pinFormat)
         }
-        _ = try requireFile().changePassword(from: old, to: new)
+        _ = try requireFile().changePassword(from: old, to: new, cost: passwordCost())
     }
 }

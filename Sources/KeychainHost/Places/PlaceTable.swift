@@ -38,7 +38,7 @@ final class PlaceTable: Sendable {
                     known.take(keychain)
                     return known
                 }
-                let place = FilePlace(keychain)
+                let place = FilePlace(keychain) { [keychains] in keychains.preferences.passwordCost }
                 state.places[keychain.path] = place
                 return place
             }

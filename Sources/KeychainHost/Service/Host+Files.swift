@@ -134,7 +134,11 @@ extension Host {
             if new == nil { try file.check(password: from) }
             let to = try new.orAsked(PromptRequest(.newPassword, subject: file.name), prompter)
             try visit.ticket.check()
-            let change = renewsKey ? try file.rekey(from: from, to: to) : try file.changePassword(from: from, to: to)
+            let cost = keychains.preferences.passwordCost
+            let change =
+                renewsKey
+                ? try file.rekey(from: from, to: to, cost: cost)
+                : try file.changePassword(from: from, to: to, cost: cost)
             if !file.isLocked { visit.session.authentication.noteGiven(for: file.accessPlace) }
             return change
         }

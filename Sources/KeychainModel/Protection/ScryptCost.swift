@@ -10,6 +10,18 @@ public struct ScryptCost: Sendable, Hashable {
     /// 128 MiB and some tenths of a second.
     public static let standard = ScryptCost(n: 1 << 17, r: 8, p: 1)
 
+    /// The costs that a person chooses from, in mebibytes: from an eighth of the standard, for machines with little memory, to four times it.
+    private static let sizes: [UInt64] = [16, 32, 64, 128, 256, 512]
+
+    /// The sizes, as text for a person.
+    package static let choices = sizes.map(String.init).joined(separator: ", ")
+
+    /// - Parameter text: one of ``choices``.
+    package init?(mebibytes text: String) {
+        guard let size = UInt64(text), Self.sizes.contains(size) else { return nil }
+        self.init(n: size << 10, r: Self.standard.r, p: Self.standard.p)
+    }
+
     /// The largest product of the three that is tried, 64 times the standard: a file must not keep a program busy for hours.
     static let maximumWork: UInt64 = 1 << 26
 

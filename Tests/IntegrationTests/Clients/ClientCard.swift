@@ -12,6 +12,7 @@ final class ClientCard: Sendable {
 
     init(_ profile: CardProfile, reader: String = "Virtual PCD") throws {
         folder = try TemporaryFolder()
+        try PasswordCost.lower(in: folder.path)
         holder = try DaemonWithCard(VirtualCard(profile: profile), reader: reader)
         try folder.write("message", Self.message)
         try openssl([

@@ -67,6 +67,7 @@ final class ConsumerCard: ProgramsOfAConsumer, Sendable {
         for name in ["home", "run"] { try Self.makeFolder(name, in: folder) }
         holder = try DaemonWithCard(card, driver: driver)
         let home = folder.path("home")
+        try PasswordCost.lower(in: home + "/.config")
         let own = [
             "HOME": home, "XDG_CONFIG_HOME": home + "/.config", "XDG_DATA_HOME": home + "/.local/share",
             "XDG_CACHE_HOME": home + "/.cache", "XDG_STATE_HOME": home + "/.local/state",

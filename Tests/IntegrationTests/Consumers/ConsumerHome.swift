@@ -43,6 +43,7 @@ final class ConsumerHome: ProgramsOfAConsumer, Sendable {
                 atPath: folder.path(name), withIntermediateDirectories: false,
                 attributes: [.posixPermissions: 0o700])
         }
+        try PasswordCost.lower(in: folder.path("home/.config"))
     }
 
     /// The authority's certificate.

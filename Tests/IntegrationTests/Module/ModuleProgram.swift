@@ -89,6 +89,7 @@ enum ModuleProgram {
     static func createKeychain(
         in folder: TemporaryFolder, _ environment: [String: String], password: String = "open"
     ) throws {
+        if let configuration = environment["XDG_CONFIG_HOME"] { try PasswordCost.lower(in: configuration) }
         let file = "umask 077; cd '\(folder.path)' && echo \(password) >password"
         let create = "exec '\(Program.command)' create-keychain --pin-source file:password"
         let made = try Program.run(["sh", "-c", "\(file) && \(create)"], environment: environment)

@@ -94,6 +94,22 @@ import Testing
         expectFixed("pin-proof") { try preferences.setProvesBeforePIN(false) }
     }
 
+    @Test func theSystemSaysWhosePasswordCostHolds() throws {
+        #expect(preferences.passwordCost == .standard)
+        for (word, own, holds): (String, UInt64, UInt64) in [
+            ("", 16, 32), ("", 512, 512), ("preset ", 16, 16), ("fixed ", 16, 32), ("fixed ", 512, 32),
+        ] {
+            try user.write("password-cost = \(own)\n")
+            try user.write("\(word)password-cost = 32\n", system: true)
+            #expect(preferences.passwordCost == ScryptCost(n: holds << 10, r: 8, p: 1), "\(word)\(own)")
+        }
+        try user.write("password-cost = 16\n")
+        try user.write("", system: true)
+        #expect(preferences.passwordCost == ScryptCost(n: 1 << 14, r: 8, p: 1))
+        try user.write("password-cost = 16\nkeychian = /a\n")
+        #expect(preferences.passwordCost == .standard)
+    }
+
     @Test func aDriverIsDisabledByTheUserOrTheSystem() throws {
         try preferences.setDriver("badge", isDisabled: true)
         try preferences.setDriver("piv", isDisabled: true, in: .system)
@@ -182,7 +198,7 @@ import Testing
     }
 
     @Test func theFilesThatAreInstalledSetNothingAndTheirExamplesAreRight() throws {
-        for (name, count) in [("keychains.conf", 4), ("access.conf", 2)] {
+        for (name, count) in [("keychains.conf", 5), ("access.conf", 2)] {
             let text = try Self.repository("settings/\(name)")
             let lines = text.split(separator: "\n")
             #expect(lines.allSatisfy { $0.hasPrefix("#") }, "\(name)")

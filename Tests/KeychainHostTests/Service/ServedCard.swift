@@ -33,6 +33,7 @@ final class ServedCard {
         try FileManager.default.createDirectory(
             atPath: runtime, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         let home = user.directories.home
+        try PasswordCost.lower(in: home + "/.config")
         environment = [
             "HOME": home, "XDG_CONFIG_HOME": home + "/.config", "XDG_DATA_HOME": home + "/.local/share",
             "XDG_CACHE_HOME": home + "/.cache", "XDG_RUNTIME_DIR": runtime, "TOKENKIT_MODULES": "",

@@ -26,6 +26,7 @@ final class Stage {
             "BASH_ENV": Stage.scripts + "/helpers.sh", "ROOT": Program.packageRoot.path(), "TZ": "UTC",
         ]
         try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: false)
+        try PasswordCost.lower(in: home + "/.config")
         for line in lines { try set(line) }
     }
 
