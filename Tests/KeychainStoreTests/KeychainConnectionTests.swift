@@ -28,8 +28,7 @@ import Testing
             file, password: Self.secret("correct"), cost: ScryptCost(n: 2, r: 1, p: 1))
         var connection = try KeychainConnection(
             KeychainFile(existing: file.path),
-            in: ConnectionEnvironment(
-                clock: { 7 }, isSessionLocked: isSessionLocked, signals: ProgramSignals { nil }))
+            in: ConnectionEnvironment(clock: { 7 }, isSessionLocked: isSessionLocked))
         try connection.unlock(key)
         return connection
     }

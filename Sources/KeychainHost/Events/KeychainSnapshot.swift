@@ -15,18 +15,11 @@ struct KeychainSnapshot {
     private var journals: [String: JournalReader] = [:]
     /// The watches over folders where keychains of the list are missing.
     private var awaited: [Int32] = []
-    private let signals: any SessionSignals
-    /// The position up to which the other processes' notes of blocked PINs were read.
-    private var toldOfPINs = 0
 
     /// The first snapshot, which makes no event.
     init(_ preferences: KeychainPreferences) {
         self.preferences = preferences
-        signals = preferences.signals
-        // PINs that were blocked before the first look make no event.
-        _ = signals.blockedPINs(after: &toldOfPINs)
-        let folders = [preferences.directories.configuration, preferences.directories.keychains]
-        for folder in folders + [signals.folderOfBlockedPINs].compactMap({ $0 }) {
+        for folder in [preferences.directories.configuration, preferences.directories.keychains] {
             // A folder that is made later would go unnoticed.
             try? Folder(path: folder).make()
         }
@@ -48,8 +41,7 @@ struct KeychainSnapshot {
         for folder in [directories.configuration, directories.system, directories.keychains] {
             watcher.watch(folder: folder)
         }
-        if let folder = signals.folderOfBlockedPINs { watcher.watch(folder: folder) }
-        var events = signals.blockedPINs(after: &toldOfPINs)
+        var events: [KeychainEvent] = []
         // Settings that cannot be read just now change nothing.
         if let current = try? preferences.searchList() {
             if current != searchList { events.append(KeychainEvent(.listChanged)) }
@@ -90,6 +82,7 @@ struct KeychainSnapshot {
 final class JournalReader {
     private var opened: KeychainConnection
     private let path: String
+    private let notifier: ChangeNotifier
     private var listening: Int32
     private var position: Int64
 
@@ -100,8 +93,9 @@ final class JournalReader {
             let file = try KeychainFile(existing: path)
             opened = try KeychainConnection(file, in: .ofUser)
             self.path = file.path
+            notifier = ChangeNotifier(of: file.path)
             position = unsafe clinux_birth(file.path) >= start ? 0 : try opened.journalEnd()
-            listening = opened.environment.signals.listen(to: file.path)
+            listening = notifier.listen()
         } catch {
             return nil
         }
@@ -114,7 +108,7 @@ final class JournalReader {
     var isPresent: Bool { opened.database.isPresent }
 
     /// The file whose writing tells of a change.
-    var signalFile: String { opened.environment.signals.signalFile(of: path) }
+    var signalFile: String { notifier.log }
 
     private var newEntries: [ChangeJournal.Entry] {
         (try? ChangeJournal.entries(after: position, in: opened.database)) ?? []
@@ -123,7 +117,7 @@ final class JournalReader {
     func newEvents() -> [KeychainEvent] {
         if opened.lacksRoom {
             try? opened.lookForRoom()
-            if !opened.lacksRoom { listening = opened.environment.signals.listen(to: path) }
+            if !opened.lacksRoom { listening = notifier.listen() }
         }
         let entries = newEntries
         position = entries.last?.number ?? position

@@ -10,8 +10,7 @@ internal import TokenKit
 /// from then on; if it was created after the watch, its earlier changes are reported as well. Cards that are inserted
 /// already are reported first.
 ///
-/// A blocked PIN is reported if a program with this library used up the last try: no card reports it, and asking costs
-/// commands. Other processes are told only where the user has a volatile folder (``Directories/volatile``).
+/// A blocked PIN is reported if a program of this host used up the last try: no card reports it, and asking costs commands.
 ///
 ///     KeychainWatch().run { print($0.kind) }
 final class KeychainWatch: Sendable {

@@ -226,10 +226,8 @@ public final class ProcessKeychains: Sendable {
                 let timeout = preferences.effectivePINTimeout
                 return timeout == nil && keepsPIN ? SharedCards.pinLimits : PINLimits(total: timeout)
             },
-            tellingOfBlockedPINs: { [preferences] reader in
-                EventInbox.post(KeychainEvent(.pinBlocked, location: reader, process: getpid()))
-                preferences.signals.tellOfBlockedPIN(in: reader)
-            }, tellingNews: tellNews)
+            tellingOfBlockedPINs: { EventInbox.post(KeychainEvent(.pinBlocked, location: $0, process: getpid())) },
+            tellingNews: tellNews)
     }
 
     /// The client's slot for a reader, with the card and the PIN that it shares with others.

@@ -6,13 +6,12 @@ internal import TokenKit
 
 /// An open keychain, which one thread at a time uses: one of the program's own, or the timer's.
 final class KeychainState: Sendable {
-    private let path: String
-    private let signals: any SessionSignals
+    private let notifier: ChangeNotifier
     private let isReadOnly: Bool
     private let opened: Mutex<KeychainConnection>
 
     init(_ opened: consuming sending KeychainConnection, isReadOnly: Bool) {
-        (path, signals) = (opened.file.path, opened.environment.signals)
+        notifier = ChangeNotifier(of: opened.file.path)
         self.isReadOnly = isReadOnly
         self.opened = Mutex(opened)
     }
@@ -46,13 +45,13 @@ final class KeychainState: Sendable {
     /// Records for watchers that the keychain was locked or unlocked. Without watchers nothing is written, so that
     /// reading one secret costs no write. A failure to record is ignored.
     func record(_ kind: KeychainEvent.Kind, in opened: borrowing KeychainConnection) {
-        guard !isReadOnly, signals.hasListeners(to: path) else { return }
+        guard !isReadOnly, notifier.hasListeners else { return }
         opened.record(kind)
         tellOfChange()
     }
 
     /// Wakes the programs that listen for changes.
-    func tellOfChange() { signals.tellOfChange(of: path) }
+    func tellOfChange() { notifier.notify() }
 }
 
 extension KeychainConnection {

@@ -94,8 +94,7 @@ public final class LocalKeychain: Sendable {
     ) throws(KeychainError) -> LocalKeychain {
         let file = try KeychainFile(existing: path)
         let environment = ConnectionEnvironment(
-            clock: clock, uptime: uptime, isSessionLocked: isSessionLocked,
-            signals: .ofUser)
+            clock: clock, uptime: uptime, isSessionLocked: isSessionLocked)
         return try LocalKeychain(KeychainConnection(file, in: environment))
     }
 

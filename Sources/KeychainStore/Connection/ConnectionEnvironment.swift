@@ -1,6 +1,6 @@
 internal import KeychainModel
 
-/// The environment of a connection, from the process and its user: the clocks, the state of the login session, and a folder.
+/// The environment of a connection, from the process and its user: the clocks, and the state of the login session.
 package struct ConnectionEnvironment: Sendable {
     /// The time in seconds since the start of 1970, UTC.
     let clock: @Sendable () -> Int64
@@ -8,18 +8,14 @@ package struct ConnectionEnvironment: Sendable {
     package let uptime: @Sendable () -> Uptime
     /// Whether the user's login session is locked.
     let isSessionLocked: @Sendable () -> Bool
-    /// The channel to the user's other programs.
-    package let signals: any SessionSignals
 
     package init(
         clock: @escaping @Sendable () -> Int64 = ConnectionEnvironment.now,
-        uptime: @escaping @Sendable () -> Uptime = Uptime.now, isSessionLocked: @escaping @Sendable () -> Bool,
-        signals: any SessionSignals
+        uptime: @escaping @Sendable () -> Uptime = Uptime.now, isSessionLocked: @escaping @Sendable () -> Bool
     ) {
         self.clock = clock
         self.uptime = uptime
         self.isSessionLocked = isSessionLocked
-        self.signals = signals
     }
 
     /// The time in whole seconds since the start of 1970, UTC.

@@ -68,7 +68,7 @@ extension KeychainConnection {
     }
 
     /// The environment of a copy that no client reads from.
-    private static let restoring = ConnectionEnvironment(isSessionLocked: { false }, signals: ProgramSignals { nil })
+    private static let restoring = ConnectionEnvironment(isSessionLocked: { false })
 
     /// - Returns: the key.
     package static func restore(

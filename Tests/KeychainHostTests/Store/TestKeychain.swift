@@ -154,8 +154,7 @@ extension KeychainConnection {
     init(_ file: KeychainFile, clock: @escaping @Sendable () -> Int64) throws(KeychainError) {
         try self.init(
             file,
-            in: ConnectionEnvironment(
-                clock: clock, isSessionLocked: { false }, signals: .ofUser))
+            in: ConnectionEnvironment(clock: clock, isSessionLocked: { false }))
     }
 }
 
