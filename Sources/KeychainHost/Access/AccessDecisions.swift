@@ -99,6 +99,17 @@ package final class AccessDecisions: Sendable {
         }
     }
 
+    /// - Throws: `errSecUserCanceled` where a person has denied the use for ever.
+    func refuseDenied(_ use: AccessQuestion.Use, of item: AccessItem, by program: AskingProgram) throws(KeychainError) {
+        let subject = try program.subject()
+        guard policy.decision(on: subject.lasting, to: use, item) == false else { return }
+        throw denial(of: question(use, item, nil, subject))
+    }
+
+    private func denial(of question: AccessQuestion) -> KeychainError {
+        AccessDecisions.denied(question, remedy: "tokenctl access lists such decisions, and resets them")
+    }
+
     /// The person's decision. A denied question is not asked again for a moment.
     func decision(
         on question: AccessQuestion, _ key: Question, asking prompter: any Prompter
@@ -118,8 +129,7 @@ package final class AccessDecisions: Sendable {
         switch policy.decision(on: subject.lasting, to: use, item) {
         case true?: return true
         case false?:
-            throw AccessDecisions.denied(
-                question(use, item, nil, subject), remedy: "tokenctl access lists such decisions, and resets them")
+            throw denial(of: question(use, item, nil, subject))
         case nil: break
         }
         return has(subject, any: [.place(item.place), .item(item.keyInPlace), .use(use, item: item.keyInPlace)])

@@ -63,6 +63,11 @@ package struct Permission: Sendable {
         }
     }
 
+    /// Whether a machine may use the item is asked each time.
+    fileprivate func refuseDenied(_ use: AccessQuestion.Use, of item: AccessItem) throws(KeychainError) {
+        if machine == nil { try decisions.refuseDenied(use, of: item, by: program) }
+    }
+
     /// Changes decisions, as ``AccessDecisions`` does. The person is asked by the host, where the request lets one be asked.
     ///
     /// - Parameter item: makes the item of a reference.
@@ -165,6 +170,14 @@ extension AuthenticationContext {
         var operation = operation
         operation.isPermitted = true
         return operation
+    }
+
+    /// Refuses what a person has denied the program for ever, before anybody is asked for the PIN.
+    ///
+    /// - Throws: `errSecUserCanceled`.
+    func refuseDenied(_ operation: TokenOperation, on place: String, named name: String) throws(KeychainError) {
+        try permission?.refuseDenied(
+            operation.action.use, of: AccessItem(operation.key, operation.publicKey, on: place, named: name))
     }
 
     /// Has a person allow an operation with a key that needs no PIN, which any program could use otherwise.

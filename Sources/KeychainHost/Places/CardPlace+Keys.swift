@@ -65,6 +65,10 @@ extension CardPlace {
             }
         }
         func performAsking() throws(KeychainError) -> Secret {
+            if authentication.permission != nil, !authentication.hasOwnPIN {
+                let card = try accessNames()
+                try authentication.refuseDenied(operation, on: card.place, named: card.name)
+            }
             let insertion = try inTurn { state throws(KeychainError) in try connection(of: key.generation, &state) }
             let purpose: LocalizedText =
                 touch == .expected

@@ -113,6 +113,23 @@ import VirtualCard
         #expect(first.pinsSent == 1)
     }
 
+    /// Also where no PIN counts, and for a key whose PIN counts once: nobody types it for nothing, nor lets the program use it by that.
+    @Test(arguments: ServiceRoute.allCases)
+    func whatIsDeniedForEverIsRefusedBeforeTheQuestionForThePIN(_ route: ServiceRoute) throws {
+        let permission = Permission(AccessDecisions(), of: AskingProgram(ProcessHandle(getpid())), asking: Decides())
+        let stage = try ServiceStage(
+            route, person: TypesInTurn("123456", "123456"), cards: SharedCards(askingForPermission: true),
+            permission: permission)
+        for (count, slot) in [CardKeyReference.authentication, .signature].enumerated() {
+            let key = try stage.identity(slot).key.reference
+            _ = try stage.service.changeAccess(.deny([Executable.path(of: getpid())], [key]), RequestContext())
+            #expect(throws: KeychainError(.userCanceled)) { try stage.sign(slot, Self.hosts) }
+            #expect(stage.person.requests.count == count && stage.pinsSent == count)
+            _ = try stage.service.changeAccess(.reset(program: nil, nil), RequestContext())
+            #expect(try stage.isSignature(stage.sign(slot, Self.hosts), of: slot))
+        }
+    }
+
     /// As `--pin-source` gives it, or a script. The PIN is checked, and makes the program its own giver.
     @Test func aProgramThatHasThePINItselfPresentsIt() throws {
         let cards = SharedCards(askingForPermission: true)
