@@ -78,7 +78,10 @@ public struct PinentryPrompter: Prompter {
     public func confirm(_ question: String) throws(KeychainError) -> Bool {
         try conversing { (assuan) throws(KeychainError) in
             try assuan.command("SETTITLE", place.program)
-            try assuan.command("SETDESC", question)
+            try assuan.command("SETDESC", lines: question.split(separator: "\n").map(String.init))
+            // Some programs show no button for an answer that has no text.
+            try? assuan.command("SETOK", String(localized: "Yes"))
+            try? assuan.command("SETCANCEL", String(localized: "No"))
             do throws(KeychainError) {
                 try assuan.question("CONFIRM")
                 return true

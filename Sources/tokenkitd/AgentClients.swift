@@ -40,7 +40,7 @@ struct AgentClients: Sendable {
             named: peer.program, at: Executable.path(of: peer.process), process: peer.process
         ) { [self] module, describe in
             let variables = peer.variables
-            let program = peer.program
+            let program = Executable.path(of: peer.process)
             let prompter = DescribingPrompter(
                 prompter(peer, variables), for: program.isEmpty ? nil : AccessQuestion.shortened(program, to: 120),
                 describe)

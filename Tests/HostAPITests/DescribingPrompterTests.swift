@@ -56,8 +56,9 @@ import Testing
         try ask(PromptRequest(.newPIN, subject: "card"), prompter)
         #expect(
             purposes() == [
-                "no question", "purpose 1", "wrong",
-                "Enter the PIN for 'card' to purpose 2 on the reader's keypad, 3 tries left", "purpose 3", nil, nil,
+                "no question", "sign data: purpose 1", "wrong",
+                "Enter the PIN for 'card' to sign data: purpose 2 on the reader's keypad, 3 tries left", "purpose 3",
+                nil, nil,
             ])
         #expect(calls.withLock(\.self) == 3)
     }
@@ -75,6 +76,6 @@ import Testing
         try ask(PromptRequest(.pin, subject: "card", use: "sign data"), DescribingPrompter(person, for: "ssh") { nil })
         // The question about a program names it by itself.
         _ = try prompter.decide(AccessQuestion(.sign, of: "key", by: program, for: "log in"))
-        #expect(purposes() == ["sign a file for 'ssh-keygen'", "sign data for 'ssh'", "sign a file"])
+        #expect(purposes() == ["sign data: sign a file for 'ssh-keygen'", "sign data for 'ssh'", "sign a file"])
     }
 }

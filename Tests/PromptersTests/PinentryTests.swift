@@ -153,7 +153,14 @@ import Testing
     func aQuestionIsAnsweredWithYesOrNo(script: String, answer: Bool) throws {
         let fake = try FakePinentry(["CONFIRM": script])
         #expect(try fake.prompter.confirm("Really?") == answer)
-        #expect(fake.commands == ["SETTITLE \(Executable.name(of: getpid()))", "SETDESC Really?", "CONFIRM"])
+        let title = "SETTITLE \(Executable.name(of: getpid()))"
+        #expect(fake.commands == [title, "SETDESC Really?", "SETOK Yes", "SETCANCEL No", "CONFIRM"])
+    }
+
+    @Test func aQuestionMayHaveSeveralLines() throws {
+        let fake = try FakePinentry(["CONFIRM": "echo OK"])
+        #expect(try fake.prompter.confirm("Really?\nKey: x\u{1B}"))
+        #expect(fake.commands.contains("SETDESC Really?%0AKey: x\u{FFFD}"))
     }
 
     @Test func aQuestionThatCannotBeAskedIsAnError() throws {

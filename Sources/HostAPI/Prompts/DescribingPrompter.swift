@@ -45,7 +45,7 @@ package struct DescribingPrompter: ForwardingPrompter {
 
     private func described(_ request: PromptRequest) -> PromptRequest {
         guard let own = request.use else { return request }
-        let use = describe() ?? own
+        let use = describe().map { String(localized: "\(own): \($0)") } ?? own
         return PromptRequest(
             request.purpose, subject: request.subject,
             use: program.map { String(localized: "\(use) for '\($0)'") } ?? use, triesLeft: request.triesLeft,

@@ -222,8 +222,11 @@ struct PINQuestion {
 
     private mutating func obtainConsent(triesLeft: Int?) throws(KeychainError) {
         guard triesLeft == 1, lastTry == .keep else { return }
-        let question = "Only one try of the \(kind.name) is left on '\(subject)'; a wrong one blocks it. Use it?"
-        guard try authentication.prompter.confirm(question) else { throw KeychainError(TokenError.lastTry(kind)) }
+        let question: LocalizedText =
+            "Only one try of the \(kind.name) is left on '\(subject)'; a wrong one blocks it. Use it?"
+        guard try authentication.prompter.confirm(DisplayText.line(String(localized: question))) else {
+            throw KeychainError(TokenError.lastTry(kind))
+        }
         lastTry = .spend
     }
 }

@@ -50,8 +50,8 @@ import VirtualCard
         let card = session.card
         try session.sign(with: "9A.pub")
         #expect(
-            try card.pinentryQuestions.last?.contains("sign a file with ssh (namespace 'file') for 'ssh-keygen'")
-                == true)
+            try card.pinentryQuestions.last?.contains(
+                "with key 9A: sign a file with ssh (namespace 'file') for '/usr/bin/ssh-keygen'") == true)
         try card.folder.write("allowed", "jo@example.com " + card.text("9A.pub"))
         let repository = card.path("repository")
         let git = [
