@@ -19,7 +19,7 @@ extension KeychainPreferences {
 
     /// - Throws: `errSecWrPerm` where the system's search list is fixed and has not the path: no search would visit the keychain.
     private func checkList(for path: String) throws(KeychainError) {
-        guard let system = try? text(of: .system), !searchList(system, in: .system).contains(sameAs: path) else {
+        guard let system = try text(of: .system), !searchList(system, in: .system).contains(sameAs: path) else {
             return
         }
         try checkChoice(.keychain, in: .user)
@@ -44,8 +44,9 @@ extension KeychainPreferences {
     public func create(
         _ name: String, password: borrowing Secret, cost: ScryptCost? = nil
     ) throws(KeychainError) -> LocalKeychain {
-        let keychain = try LocalKeychain.create(
-            at: newPath(name), password: password, cost: cost ?? passwordCost)
+        let path = try newPath(name)
+        let cost = if let cost { cost } else { try passwordCost() }
+        let keychain = try LocalKeychain.create(at: path, password: password, cost: cost)
         return try enlisted(keychain)
     }
 

@@ -134,9 +134,10 @@ extension KeychainPreferences {
         }
     }
 
-    /// - Throws: `errSecWrPerm` where the system's value of a setting is fixed, and so the user's does not count.
+    /// - Throws: `errSecWrPerm` where the system's value of a setting is fixed, and so the user's does not count; `errSecDecode` where the
+    ///   system's settings cannot be read, which may fix it.
     func checkChoice(_ setting: PreferencesText.Setting, in domain: PreferencesDomain) throws(KeychainError) {
-        guard domain == .user, let system = try? text(of: .system), system.choice(for: setting) == .fixed else {
+        guard domain == .user, let system = try text(of: .system), system.choice(for: setting) == .fixed else {
             return
         }
         throw KeychainError(

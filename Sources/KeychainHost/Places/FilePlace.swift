@@ -7,7 +7,7 @@ internal import Synchronization
 /// A keychain in a file as the place of a token: its password is the PIN.
 final class FilePlace: HostedPlace {
     private let path: String
-    private let passwordCost: @Sendable () -> ScryptCost
+    private let passwordCost: @Sendable () throws(KeychainError) -> ScryptCost
     private let state: Mutex<State>
     /// Serialises questions for the password. Only threads that would ask too wait here.
     private let questionGate = Mutex(())
@@ -24,7 +24,7 @@ final class FilePlace: HostedPlace {
     }
 
     /// - Parameter passwordCost: the cost of one guess at a password that is set now.
-    init(_ keychain: LocalKeychain, passwordCost: @escaping @Sendable () -> ScryptCost) {
+    init(_ keychain: LocalKeychain, passwordCost: @escaping @Sendable () throws(KeychainError) -> ScryptCost) {
         path = keychain.path
         self.passwordCost = passwordCost
         state = Mutex(State(keychain: keychain))

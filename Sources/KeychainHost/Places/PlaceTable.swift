@@ -38,7 +38,9 @@ final class PlaceTable: Sendable {
                     known.take(keychain)
                     return known
                 }
-                let place = FilePlace(keychain) { [keychains] in keychains.preferences.passwordCost }
+                let place = FilePlace(keychain) { [keychains] () throws(KeychainError) in
+                    try keychains.preferences.passwordCost()
+                }
                 state.places[keychain.path] = place
                 return place
             }

@@ -134,7 +134,7 @@ extension Host {
             if new == nil { try file.check(password: from) }
             let to = try new.orAsked(PromptRequest(.newPassword, subject: file.name), prompter)
             try visit.ticket.check()
-            let cost = keychains.preferences.passwordCost
+            let cost = try keychains.preferences.passwordCost()
             let change =
                 renewsKey
                 ? try file.rekey(from: from, to: to, cost: cost)

@@ -95,19 +95,32 @@ import Testing
     }
 
     @Test func theSystemSaysWhosePasswordCostHolds() throws {
-        #expect(preferences.passwordCost == .standard)
+        #expect(try preferences.passwordCost() == .standard)
         for (word, own, holds): (String, UInt64, UInt64) in [
             ("", 16, 32), ("", 512, 512), ("preset ", 16, 16), ("fixed ", 16, 32), ("fixed ", 512, 32),
         ] {
             try user.write("password-cost = \(own)\n")
             try user.write("\(word)password-cost = 32\n", system: true)
-            #expect(preferences.passwordCost == ScryptCost(n: holds << 10, r: 8, p: 1), "\(word)\(own)")
+            #expect(try preferences.passwordCost() == ScryptCost(n: holds << 10, r: 8, p: 1), "\(word)\(own)")
         }
         try user.write("password-cost = 16\n")
         try user.write("", system: true)
-        #expect(preferences.passwordCost == ScryptCost(n: 1 << 14, r: 8, p: 1))
+        #expect(try preferences.passwordCost() == ScryptCost(n: 1 << 14, r: 8, p: 1))
         try user.write("password-cost = 16\nkeychian = /a\n")
-        #expect(preferences.passwordCost == .standard)
+        #expect(throws: KeychainError(.decode)) { try preferences.passwordCost() }
+    }
+
+    /// A misspelt line beside one that fixes a setting does not set users free.
+    @Test func whereTheSystemsSettingsCannotBeReadNothingIsSetAndNoKeychainMade() throws {
+        try user.write("fixed pin-timeout = 60\nfixed keychain = /shared\npasword-cost = 16\n", system: true)
+        func expectRefusal(_ change: () throws -> Void) {
+            let error = #expect(throws: KeychainError(.decode)) { try change() }
+            #expect(error?.reason.contains("line 3 of \(user.directories.system)/keychains.conf") == true)
+        }
+        expectRefusal { try preferences.setPINTimeout(9000) }
+        expectRefusal { try preferences.setSearchList([]) }
+        expectRefusal { try preferences.checkFree("login") }
+        expectRefusal { _ = try preferences.create("login", password: .of("p")) }
     }
 
     @Test func aDriverIsDisabledByTheUserOrTheSystem() throws {
