@@ -159,7 +159,13 @@ struct CommandKeychains {
         }
         guard let first = present.first else {
             if let gap = cards.missing.first { throw gap.error }
-            throw KeychainError(.noSuchKeychain, "no card that can be used is inserted", remedy: "insert one")
+            let disabled = (try? host.cardSettings(.drivers, in: nil, .silent).disabledDrivers) ?? []
+            throw KeychainError(
+                .noSuchKeychain, "no card that can be used is inserted",
+                remedy: disabled.first.map {
+                    "insert one; the driver '\($0)' is disabled, and 'tokenctl smartcards token -e \($0)' enables it"
+                }
+                    ?? "insert one")
         }
         guard present.count == 1 else {
             let names = present.map { "'\($0.location)'" }.joined(separator: ", ")

@@ -1,4 +1,5 @@
 public import KeychainModel
+internal import Localization
 internal import SecureBytes
 
 /// An event of a host's journal: a client's use of a key, a password or a login. No field has a secret.
@@ -60,8 +61,19 @@ public struct JournalEntry: Sendable, Hashable {
 
     /// The event in one line, without its time, that any program may print.
     public var line: String {
-        let outcome = failure.map { "failed, \($0.message)" } ?? "done"
+        let outcome = failure.map { "failed, \(JournalEntry.reason(of: $0))" } ?? "done"
         return DisplayText.line("\(program)[\(process)]: \(action.phrase)\(place): \(outcome)")
+    }
+
+    /// The reason of a failure, in English for the programs that read the line. A code alone does not tell a refusal by a person from one by a
+    /// decision, nor a wrong PIN from one that was not sent.
+    private static func reason(of failure: ErrSec) -> String {
+        switch failure {
+        case .userCanceled: "it was refused or cancelled"
+        case .interactionNotAllowed: "nobody could be asked"
+        case .authFailed: "the password or PIN was not accepted"
+        default: failure.text.rendered(in: .english)
+        }
     }
 
     private var place: String {

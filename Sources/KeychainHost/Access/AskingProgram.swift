@@ -41,7 +41,7 @@ package final class AskingProgram: Sendable {
     /// - Throws: `errSecParam` for a file that no lasting decision can hold for, with the reason.
     func program(at path: String) throws(KeychainError) -> DecidedProgram {
         let name = DisplayText.line(path)
-        func refusal(_ reason: String) -> KeychainError {
+        func refusal(_ reason: LocalizedText) -> KeychainError {
             KeychainError(.param, "no decision can be about '\(name)': \(reason)")
         }
         guard path.hasPrefix("/") else { throw refusal("it is no path from the root on") }
@@ -50,7 +50,7 @@ package final class AskingProgram: Sendable {
             file = try ProgramFile(at: path, user: user, digest: ExecutableDigests.shared.digest)
         } catch {
             switch error {
-            case .absent(let error): throw refusal(error.reason)
+            case .absent(let error): throw refusal("\(error.reason)")
             case .notExecutable: throw refusal("it is no program")
             case .interpreter: throw refusal("it is an interpreter, which does what any script says")
             case .script: throw refusal("it is a script, and its interpreter does what any script says")

@@ -13,7 +13,8 @@ struct Access: ParsableCommand {
         abstract: "Show and change which programs may use keys and passwords without a question.",
         discussion: """
             The session's host asks a person before a program uses what another program has unlocked. These are the answers for ever. \
-            Those about a keychain's items are in its file, which has to be unlocked for them; those about cards end with the host. \
+            Those about a keychain's items are in its file, which has to be unlocked for them; those about keys of cards are in the login \
+            keychain, and end with the host while that is locked or not there. \
             A program is known by its path where only root can change its file, else by the file's content. What is denied is refused \
             without a question, also where root allows it in access.conf.
             """,
@@ -97,6 +98,7 @@ struct Access: ParsableCommand {
             let count = try access.host(asking: prompter).changeAccess(
                 .allow([absolutePath(subject.program)], items), RequestContext())
             if output.json { try Listing.showJSON(["allowed": count]) }
+            AccessItems.tellEnd(of: items, access)
         }
     }
 
@@ -112,6 +114,7 @@ struct Access: ParsableCommand {
             let items = try AccessItems.references(of: subject.items, in: subject.place, access)
             let count = try access.host.changeAccess(.deny([absolutePath(subject.program)], items), .silent)
             if output.json { try Listing.showJSON(["denied": count]) }
+            AccessItems.tellEnd(of: items, access)
         }
     }
 
@@ -152,6 +155,9 @@ struct Access: ParsableCommand {
             let references = items.isEmpty ? nil : try AccessItems.references(of: items, in: place, access)
             let count = try access.host.changeAccess(
                 .reset(program: program.map { isMachine($0) ? $0 : absolutePath($0) }, references), .silent)
+            // The decisions of a locked keychain stay.
+            let session = try CommandKeychains(cards: false, of: access)
+            _ = session.reporting(try access.host.accessDecisions(in: nil, .silent))
             guard !output.json else { return try Listing.showJSON(["forgotten": count]) }
             StandardOutput.line(
                 localized: .plural(count, one: "1 decision forgotten.", other: "\(count) decisions forgotten."))
@@ -175,6 +181,15 @@ enum AccessItems {
         The items: passwords and keys by label, account, service or server, keys of cards by their slot (9A), and either by its \
         pkcs11: URI or its reference.
         """
+
+    /// Warns of decisions about items that nothing keeps once the host has ended.
+    static func tellEnd(of items: [PersistentReference], _ access: HostAccess) {
+        let known = (try? access.host.accessDecisions(in: nil, .silent).found) ?? []
+        guard known.contains(where: { !$0.isLasting && $0.reference.map(items.contains) == true }) else { return }
+        Warnings.show(
+            "the decision ends with the host: the login keychain, which keeps those about cards, is locked or not there"
+        )
+    }
 
     /// - Throws: where a name is that of several items, or of none.
     static func references(

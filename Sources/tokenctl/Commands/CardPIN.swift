@@ -158,7 +158,8 @@ extension Card {
                 discussion: """
                     Without it a card counts a PIN until the program ends, another one has the card forget it, or the card is taken \
                     out. A program that goes on after the time, such as an SSH agent, needs the PIN again. Of the user's and \
-                    the system's time the shorter one holds.
+                    the system's time the shorter one holds, for PINs that are given from then on: 'lock-keychain -a' ends \
+                    those that count.
                     """)
 
             @OptionGroup var domain: DomainOptions

@@ -104,7 +104,10 @@ struct SSH: ParsableCommand {
                     fingerprint: AgentAnswer.fingerprint(of: identity.key))
             }
             guard !keys.isEmpty else {
-                throw KeychainError(.itemNotFound, "there is no key that ssh can use", remedy: "insert a card")
+                throw KeychainError(
+                    .itemNotFound, "there is no key that ssh can use",
+                    remedy:
+                        "'tokenctl' tells what is there; 'ssh-add -X' unlocks the agent where 'ssh-add -x' locked it")
             }
             guard !output.json else { return try Listing.showJSON(keys) }
             for key in keys { StandardOutput.line(key.line) }

@@ -59,7 +59,7 @@ struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Check a signature over a file.",
-        discussion: "Prints 'Verified OK' and ends with 0, or says why not and ends with 1.")
+        discussion: "Prints 'Verified OK' and ends with 0, or says why not and ends with 32; with --json, with 1.")
 
     @Option(
         name: .shortAndLong,

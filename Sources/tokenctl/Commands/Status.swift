@@ -98,7 +98,10 @@ private struct SessionState: Encodable {
                 isDefault: file.location == choice.defaultKeychain, reason: file.damage?.reason)
         }
         isAgentChosen = try SSH.isChosen
-        missing = (tokens.missing + files.missing).map(\.text)
+        let disabled = (try? session.host.cardSettings(.drivers, in: nil, .silent).disabledDrivers) ?? []
+        missing =
+            (tokens.missing + files.missing).map(\.text)
+            + disabled.map { String(localized: "cards of the driver '\($0)', which is disabled") }
         next = steps
     }
 

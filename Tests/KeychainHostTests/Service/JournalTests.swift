@@ -38,7 +38,7 @@ import VirtualCard
         let entry = try #require(journal.page(after: nil).entries.first)
         #expect(entry.item == "x\n\u{202E}" && entry.keychain?.unicodeScalars.count == 200)
         #expect(entry.line.hasPrefix("a\u{FFFD}[2Jb[1]: read 'x\u{FFFD}\u{FFFD}' of '"))
-        #expect(entry.line.hasSuffix("': failed, \(ErrSec.authFailed.message)"))
+        #expect(entry.line.hasSuffix("': failed, the password or PIN was not accepted"))
         #expect(lines.withLock { $0 } == [entry.line])
     }
 
@@ -63,8 +63,7 @@ import VirtualCard
         try #require(notes.count == 3, "\(notes)")
         #expect(notes[0].hasPrefix("give a PIN for '") && notes[0].contains("failed"))
         #expect(notes[1] == "sign with '\(label)' of 'Desk Reader': done")
-        #expect(
-            notes[2].hasPrefix("sign with '") && notes[2].hasSuffix("failed, \(ErrSec.interactionNotAllowed.message)"))
+        #expect(notes[2].hasPrefix("sign with '") && notes[2].hasSuffix("failed, nobody could be asked"))
         #expect(!"\(notes)".contains("123456") && !"\(notes)".contains("999999"))
     }
 
@@ -84,7 +83,7 @@ import VirtualCard
         #expect(
             notes == [
                 "read 'mail' of 'login': done", "lock 'login': done",
-                "unlock 'login': failed, \(ErrSec.interactionNotAllowed.message)", "log in to 'Desk Reader': done",
+                "unlock 'login': failed, nobody could be asked", "log in to 'Desk Reader': done",
                 "log out of 'Desk Reader': done",
             ])
         #expect(!"\(notes)".contains("hidden"))
