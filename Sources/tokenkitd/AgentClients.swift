@@ -50,6 +50,8 @@ struct AgentClients: Sendable {
         } asking: {
             FirstAvailablePrompter.standard(
                 at: PromptPlace(about: peer.process, variables: peer.variables))
+        } noting: { [process] key, isDone in
+            process.noteSignature(by: key, of: "the SSH agent", for: peer.client, isDone: isDone)
         }
         return AgentSession(agent, for: client)
     }

@@ -1,5 +1,6 @@
 internal import Glibc
 package import HostAPI
+internal import KeychainModel
 internal import Platform
 package import TokenKit
 
@@ -30,6 +31,15 @@ package final class HostProcess: Sendable {
         (self.cards, self.files, self.modules) = (cards, files, modules)
         self.journal = journal
         self.notices = notices
+    }
+
+    /// Notes a client's use of a key that is in no keychain of a host.
+    ///
+    /// - Parameter isDone: whether it was not refused.
+    package func noteSignature(
+        by key: String, of owner: String, for client: HostStatus.Client, isDone: Bool
+    ) {
+        ClientJournal(journal, of: client).note(.sign, key, of: owner, failure: isDone ? nil : .userCanceled)
     }
 
     func notices(of client: HostStatus.Client) -> ClientNotices? { notices.map { ClientNotices($0, of: client) } }

@@ -61,6 +61,8 @@ package struct AgentClient: Sendable {
     let makeHost: HostMaker
     /// Reaches the person by the host's own means.
     let makePrompter: @Sendable () -> any Prompter
+    /// Notes the use of an added key, which no host has.
+    let noteUse: UseNote
 
     /// Makes a host.
     ///
@@ -70,10 +72,16 @@ package struct AgentClient: Sendable {
     package typealias HostMaker =
         @Sendable (_ module: String?, _ describe: @escaping @Sendable () -> String?) -> any InProcessHost
 
+    /// - Parameters:
+    ///   - key: the key's fingerprint.
+    ///   - isDone: whether the key was used, and not refused.
+    package typealias UseNote = @Sendable (_ key: String, _ isDone: Bool) -> Void
+
     package init(
         named name: String, at path: String, process: Int32, _ makeHost: @escaping HostMaker,
-        asking makePrompter: @escaping @Sendable () -> any Prompter
+        asking makePrompter: @escaping @Sendable () -> any Prompter, noting noteUse: @escaping UseNote = { _, _ in }
     ) {
+        self.noteUse = noteUse
         (self.name, self.path, self.process) = (name, path, process)
         (self.makeHost, self.makePrompter) = (makeHost, makePrompter)
     }

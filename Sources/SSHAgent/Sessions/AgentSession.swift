@@ -156,7 +156,11 @@ package final class AgentSession: Sendable {
             log("refused a login that is another one than the connection's")
             return nil
         }
-        if let key = added(blob) { return sign(key, data, flags, signed, binds) }
+        if let key = added(blob) {
+            let signature = sign(key, data, flags, signed, binds)
+            client.noteUse(SSHPublicKey.fingerprint(of: blob), signature != nil)
+            return signature
+        }
         guard let key = agent.hostedKey(blob) else { return nil }
         guard let module = key.module, let modules = agent.modules else {
             return host.flatMap { sign(key, data, flags, signed, binds, $0) }

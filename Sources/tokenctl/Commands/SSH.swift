@@ -28,6 +28,12 @@ struct SSH: ParsableCommand {
         get throws { try chosen == HostSocket.path(in: HostSession().runtime, .agent) }
     }
 
+    /// Whether `ssh enable` has written what the programs of the next session use the agent by.
+    static var isEnabled: Bool { unsafe access(file, F_OK) == 0 }
+
+    private static var folder: String { "\(Directories().userConfiguration)/environment.d" }
+    private static var file: String { "\(folder)/50-tokenkit-ssh.conf" }
+
     /// The socket of the agent that the programs of this shell use; nil for none.
     private static var chosen: String? {
         Environment.variable(variable).flatMap { $0.isEmpty ? nil : $0 }
@@ -73,7 +79,14 @@ struct SSH: ParsableCommand {
             case nil:
                 StandardOutput.line(localized: "Programs of this shell do not use it: \(SSH.variable) is not set.")
             }
-            if chosen != path { StandardOutput.line(localized: "'tokenctl ssh enable' tells how they do.") }
+            guard chosen != path else { return }
+            if SSH.isEnabled {
+                StandardOutput.line(
+                    localized: "Those of the next session use it, as 'tokenctl ssh enable' has it; in this shell:")
+                StandardOutput.line("  \(SSH.line)")
+            } else {
+                StandardOutput.line(localized: "'tokenctl ssh enable' tells how they do.")
+            }
         }
     }
 
@@ -107,7 +120,8 @@ struct SSH: ParsableCommand {
                 throw KeychainError(
                     .itemNotFound, "there is no key that ssh can use",
                     remedy:
-                        "'tokenctl' tells what is there; 'ssh-add -X' unlocks the agent where 'ssh-add -x' locked it")
+                        "insert a card, or type 'ssh-add -X' where the agent was locked; 'tokenctl' tells what is there"
+                )
             }
             guard !output.json else { return try Listing.showJSON(keys) }
             for key in keys { StandardOutput.line(key.line) }
@@ -194,8 +208,7 @@ struct SSH: ParsableCommand {
         }
 
         func run() throws {
-            let folder = "\(Directories().userConfiguration)/environment.d"
-            let file = "\(folder)/50-tokenkit-ssh.conf"
+            let (folder, file) = (SSH.folder, SSH.file)
             let text = "\(SSH.variable)=${XDG_RUNTIME_DIR}/tokenkit/ssh.sock\n"
             let hasSystemd = unsafe access("/run/systemd/system", F_OK) == 0
             let runtime = (try? HostSession())?.runtime

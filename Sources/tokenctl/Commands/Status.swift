@@ -170,7 +170,7 @@ private struct SessionState: Encodable {
         if keychains.isEmpty {
             steps.append(Step(command: "tokenctl create-keychain", purpose: "make a keychain for passwords and keys"))
         }
-        if cards.contains(where: { $0.identities > 0 }), !isAgentChosen {
+        if cards.contains(where: { $0.identities > 0 }), !isAgentChosen, !SSH.isEnabled {
             steps.append(Step(command: "tokenctl ssh enable", purpose: "let ssh and git use the keys"))
         }
         return Array(steps.prefix(2)) + [Step(command: "tokenctl help", purpose: "see all commands")]

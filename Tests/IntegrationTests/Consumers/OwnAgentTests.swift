@@ -44,6 +44,17 @@ import VirtualCard
         #expect(try session.refuse("-l").contains("no identities"))
     }
 
+    @Test func usesOfAddedKeysAreInTheLog() throws {
+        let session = try OwnAgent(.ecP256)
+        defer { session.host.stop() }
+        let card = session.card
+        try card.succeed(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", card.path("added")])
+        try session.add(card.path("added"))
+        try card.succeed(["rm", card.path("added")])
+        try session.sign(with: "added.pub")
+        #expect(try session.tokenctl("host", "log").contains(#/\]: sign with 'SHA256:[^']+' of 'the SSH agent': done/#))
+    }
+
     @Test(arguments: kinds) func signsFilesAndCommits(kind: KeyKind) throws {
         let session = try OwnAgent(kind)
         defer { session.host.stop() }
