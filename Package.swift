@@ -25,7 +25,7 @@ let test: [SwiftSetting] = [
 /// and a third of the memory that loading it takes. glibc 2.36 and later can load that.
 let packed = ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"]
 
-/// How programs are linked: they need not name their symbols to libraries, which the loader would search for each of the libraries' own.
+/// How programs are linked: without exported symbols, thousands of which the loader would look through for each symbol that a library needs.
 let program = packed + ["-Xlinker", "--no-export-dynamic"]
 
 /// What makes a library that any program can load: nothing but its own symbols outside, and no unloading, since a program may keep its

@@ -79,7 +79,7 @@ public struct PinentryPrompter: Prompter {
         try conversing { (assuan) throws(KeychainError) in
             try assuan.command("SETTITLE", place.program)
             try assuan.command("SETDESC", lines: question.split(separator: "\n").map(String.init))
-            // Some programs show no button for an answer that has no text.
+            // pinentry-tty has a button for No only where that has a text.
             try? assuan.command("SETOK", String(localized: "Yes"))
             try? assuan.command("SETCANCEL", String(localized: "No"))
             do throws(KeychainError) {

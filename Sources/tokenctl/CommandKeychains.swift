@@ -159,13 +159,11 @@ struct CommandKeychains {
         }
         guard let first = present.first else {
             if let gap = cards.missing.first { throw gap.error }
-            let disabled = (try? host.cardSettings(.drivers, in: nil, .silent).disabledDrivers) ?? []
+            let remedy: LocalizedText? = CardDrivers.disabled(in: host).first.map {
+                "insert one; the driver '\($0)' is disabled, and 'tokenctl smartcards token -e \($0)' enables it"
+            }
             throw KeychainError(
-                .noSuchKeychain, "no card that can be used is inserted",
-                remedy: disabled.first.map {
-                    "insert one; the driver '\($0)' is disabled, and 'tokenctl smartcards token -e \($0)' enables it"
-                }
-                    ?? "insert one")
+                .noSuchKeychain, "no card that can be used is inserted", remedy: remedy ?? "insert one")
         }
         guard present.count == 1 else {
             let names = present.map { "'\($0.location)'" }.joined(separator: ", ")

@@ -29,7 +29,7 @@ extension Tokenctl {
             rest.removeFirst()
         }
         if command.configuration.subcommands.isEmpty, let parsed = command.parsedAlone(Array(rest)) { return parsed }
-        // What the parser says of a mistake, or answers to a request for help, names the command with those above it.
+        // Help and messages of mistakes have the whole name, as in 'tokenctl card pin', which a command alone does not know.
         return try parseAsRoot(arguments)
     }
 }

@@ -83,7 +83,7 @@ extension AccessQuestion {
         let lines: [(LocalizedText, String?, length: Int)] = [
             ("Item", item, 90), ("Program", program.name, 60), ("File", program.path, 150),
             ("Script, as the program says", program.script, 90), ("Runs in", program.container, 60),
-            ("Started by", program.starter, 40), ("For, as the program says", purpose, requester == nil ? 150 : 90),
+            ("Started by", program.starter, 40), ("For, as the program says", purpose, 150),
             ("Asked for by", requester, 60),
         ]
         let change = hasChanged ? [String(localized: "Its file has changed since you last allowed it something.")] : []

@@ -65,8 +65,8 @@ public struct JournalEntry: Sendable, Hashable {
         return DisplayText.line("\(program)[\(process)]: \(action.phrase)\(place): \(outcome)")
     }
 
-    /// The reason of a failure, in English for the programs that read the line. A code alone does not tell a refusal by a person from one by a
-    /// decision, nor a wrong PIN from one that was not sent.
+    /// The reason of a failure, in English for the programs that read the line. It holds for each failure with the code: `errSecAuthFailed` is
+    /// also that of a PIN which was not sent, and `errSecUserCanceled` that of a lasting denial.
     private static func reason(of failure: ErrSec) -> String {
         switch failure {
         case .userCanceled: "it was refused or cancelled"

@@ -99,7 +99,7 @@ package final class AccessDecisions: Sendable {
         }
     }
 
-    /// - Throws: `errSecUserCanceled` where a person has denied the use for ever.
+    /// - Throws: `errSecUserCanceled` for a use that a person has denied for ever. Nobody is asked.
     func refuseDenied(_ use: AccessQuestion.Use, of item: AccessItem, by program: AskingProgram) throws(KeychainError) {
         let subject = try program.subject()
         guard policy.decision(on: subject.lasting, to: use, item) == false else { return }

@@ -63,7 +63,7 @@ package struct Permission: Sendable {
         }
     }
 
-    /// Whether a machine may use the item is asked each time.
+    /// Refuses a use that a person has denied the program for ever. A machine's uses are asked about each time.
     fileprivate func refuseDenied(_ use: AccessQuestion.Use, of item: AccessItem) throws(KeychainError) {
         if machine == nil { try decisions.refuseDenied(use, of: item, by: program) }
     }
@@ -172,10 +172,12 @@ extension AuthenticationContext {
         return operation
     }
 
-    /// Refuses what a person has denied the program for ever, before anybody is asked for the PIN.
+    /// Refuses what a person has denied the program for ever, before anybody is asked for the PIN. A program that gives the PIN itself
+    /// needs no permission.
     ///
     /// - Throws: `errSecUserCanceled`.
     func refuseDenied(_ operation: TokenOperation, on place: String, named name: String) throws(KeychainError) {
+        guard !hasOwnPIN else { return }
         try permission?.refuseDenied(
             operation.action.use, of: AccessItem(operation.key, operation.publicKey, on: place, named: name))
     }

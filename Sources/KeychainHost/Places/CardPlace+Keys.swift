@@ -65,7 +65,7 @@ extension CardPlace {
             }
         }
         func performAsking() throws(KeychainError) -> Secret {
-            if authentication.permission != nil, !authentication.hasOwnPIN {
+            if authentication.permission != nil {
                 let card = try accessNames()
                 try authentication.refuseDenied(operation, on: card.place, named: card.name)
             }

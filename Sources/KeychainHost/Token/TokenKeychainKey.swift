@@ -88,9 +88,7 @@ struct TokenKeychainKey: TokenObjectKey {
         if let result = try performUnasked(operation, touch, authentication) { return result }
         return try authentication.inTurn(of: slot) { hasWaited throws(KeychainError) in
             if hasWaited, let result = try performUnasked(operation, touch, authentication) { return result }
-            if !authentication.hasOwnPIN {
-                try authentication.refuseDenied(operation, on: accessPlace, named: accessName)
-            }
+            try authentication.refuseDenied(operation, on: accessPlace, named: accessName)
             var question = self.question(use, authentication)
             let result = try question.present { (pin, lastTry) throws(TokenError) in
                 // While a PIN is typed on the reader, the card waits for it and not for a touch.

@@ -72,6 +72,8 @@ package struct AgentClient: Sendable {
     package typealias HostMaker =
         @Sendable (_ module: String?, _ describe: @escaping @Sendable () -> String?) -> any InProcessHost
 
+    /// Notes a use of a key.
+    ///
     /// - Parameters:
     ///   - key: the key's fingerprint.
     ///   - isDone: whether the key was used, and not refused.

@@ -98,7 +98,7 @@ private struct SessionState: Encodable {
                 isDefault: file.location == choice.defaultKeychain, reason: file.damage?.reason)
         }
         isAgentChosen = try SSH.isChosen
-        let disabled = (try? session.host.cardSettings(.drivers, in: nil, .silent).disabledDrivers) ?? []
+        let disabled = CardDrivers.disabled(in: session.host)
         missing =
             (tokens.missing + files.missing).map(\.text)
             + disabled.map { String(localized: "cards of the driver '\($0)', which is disabled") }
